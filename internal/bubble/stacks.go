@@ -1,0 +1,57 @@
+package bubble
+
+import (
+	"fmt"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// header matches the first line of a goroutine in a stack dump:
+// "goroutine 12 [chan receive (durable), synctest bubble 3]:".
+var header = regexp.MustCompile(`^goroutine \d+ (?:gp=\S+ .*)?\[.*\bsynctest bubble (\d+)`)
+
+// bubbleID returns the number of the bubble that the caller runs in, 0 outside
+// of any. The runtime tells it nowhere but in stack dumps.
+func bubbleID() int64 {
+	buf := make([]byte, 256)
+	return idOf(string(buf[:runtime.Stack(buf, false)]))
+}
+
+func idOf(stack string) int64 {
+	m := header.FindStringSubmatch(stack)
+	if m == nil {
+		return 0
+	}
+	id, _ := strconv.ParseInt(m[1], 10, 64) // digits by the pattern
+	return id
+}
+
+// goroutinesOf returns the stacks of the goroutines of a bubble as the tail of a
+// message, without the two or three that belong to this package and testing.
+func goroutinesOf(id int64) string {
+	if id == 0 {
+		return ""
+	}
+	buf := make([]byte, 1<<20)
+	dump := string(buf[:runtime.Stack(buf, true)])
+	stacks := selectStacks(dump, id)
+	if len(stacks) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n%d goroutine(s) of the bubble:\n\n%s\n", len(stacks), strings.Join(stacks, "\n\n"))
+}
+
+// selectStacks picks from a dump of all goroutines those of one bubble that a
+// reader of a failure is interested in.
+func selectStacks(dump string, id int64) []string {
+	var picked []string
+	for stack := range strings.SplitSeq(strings.TrimSpace(dump), "\n\n") {
+		ours := strings.Contains(stack, "bubble.(*run).main(") || strings.Contains(stack, "internal/synctest.Run(")
+		if idOf(stack) == id && !ours {
+			picked = append(picked, stack)
+		}
+	}
+	return picked
+}
