@@ -1,0 +1,3 @@
+// Package indexer is the cache: one writer, immutable snapshots, indexes.
+// Goroutines: none.
+package indexer
