@@ -1,0 +1,46 @@
+// Package reflector turns one collection of a Kubernetes API server into one
+// ordered stream of changes.
+//
+//	Source (pages, watch streams) ─▶ Reflector (state machine) ─▶ Sink
+//
+// A Source lists and watches and never retries: FromListerWatcher adapts any
+// client of client-go, FromREST asks through a rest.Interface. The Reflector
+// decides what to ask next. The decisions are a pure function (machine.go:
+// state and input to state and effects); Run is the loop that performs the
+// effects.
+//
+// # Promises
+//
+//   - The Sink sees a replacement as a bracket, and between brackets the
+//     server's events in their order. What it was given is the collection at
+//     Status.ResourceVersion, as far as the server said so.
+//   - The resourceVersion does not go back except by a replacement.
+//   - A watch resumes from the last resourceVersion after any failure that
+//     leaves it good: lost and silent connections, frames that cannot be read,
+//     refused requests, server errors. The collection is fetched again only
+//     after a 410, a resourceVersion that the server finds too large, or
+//     several watches in a row that got nowhere.
+//   - No spinning: a request is repeated without delay only where the last one
+//     made progress, lasted, or is replaced by another kind of request, which
+//     happens at most three times in a row.
+//   - Run, once its context ends, stops waiting at once, closes the stream,
+//     ends the bracket, and returns.
+//   - Watch-list is used where the source has it. A source that turns out not
+//     to end the initial events is listed instead, and remembered for a while.
+//
+// # Not promised
+//
+//   - Deduplication: an ADDED may come for a known object, an unchanged object
+//     may come again in a replacement. The consumer diffs.
+//   - Backpressure: the Sink is called in the goroutine that reads the stream.
+//     One that blocks makes the server drop the watch.
+//   - Order of resourceVersions within a replacement.
+//   - Help against a Source that ignores its context: Run waits for it.
+//
+// # Goroutines
+//
+// None of its own: Run works in its caller's goroutine, timeouts are timers. A
+// stream from client-go has one or two, which are gone when its Close returns
+// (a watch.Interface that breaks its contract and does not close its channel
+// after Stop is given a second, then left alone).
+package reflector
