@@ -22,7 +22,7 @@
 //     several watches in a row that got nowhere.
 //   - No spinning: a request is repeated without delay only where the last one
 //     made progress, lasted, or is replaced by another kind of request, which
-//     happens at most three times in a row.
+//     happens at most four times in a row.
 //   - Run, once its context ends, stops waiting at once, closes the stream,
 //     ends the bracket, and returns.
 //   - Watch-list is used where the source has it. A source that turns out not

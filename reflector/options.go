@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -127,8 +128,11 @@ func (b Backoff) complete() (Backoff, error) {
 	b.Factor = orDefault(b.Factor, defaultBackoffFactor)
 	b.Jitter = max(0, orDefault(b.Jitter, defaultBackoffJitter))
 	b.HealthyAfter = orDefault(b.HealthyAfter, defaultHealthyAfter)
-	if !(b.Factor >= 1) { // also refuses NaN
-		return b, fmt.Errorf("%w: Backoff.Factor %v is below 1", ErrInvalidOptions, b.Factor)
+	if !(b.Factor >= 1) || math.IsInf(b.Factor, 1) { // NaN is not >= 1
+		return b, fmt.Errorf("%w: Backoff.Factor %v is not a number from 1 on", ErrInvalidOptions, b.Factor)
+	}
+	if math.IsNaN(b.Jitter) || math.IsInf(b.Jitter, 1) {
+		return b, fmt.Errorf("%w: Backoff.Jitter %v is not a number", ErrInvalidOptions, b.Jitter)
 	}
 	if b.Cap < b.Base {
 		return b, fmt.Errorf("%w: Backoff.Cap %v is below Base %v", ErrInvalidOptions, b.Cap, b.Base)

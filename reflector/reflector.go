@@ -12,8 +12,10 @@ type Reflector[T Object] struct {
 	sink    Sink[T]
 	options Options
 
-	tracker tracker
+	machine machine
+	state   state // belongs to whoever set running
 	running atomic.Bool
+	tracker tracker
 }
 
 // New returns a Reflector that reads source and writes sink once Run is called.
@@ -26,7 +28,12 @@ func New[T Object](source Source[T], sink Sink[T], options Options) (*Reflector[
 	if source == nil || sink == nil {
 		return nil, fmt.Errorf("reflector %q: %w: source and sink are needed", options.Name, ErrInvalidOptions)
 	}
-	r := &Reflector[T]{source: source, sink: sink, options: options}
+	r := &Reflector[T]{source: source, sink: sink, options: options, machine: machine{
+		pageSize:         options.PageSize,
+		watchList:        !options.DisableWatchList && !refusesWatchList(source),
+		watchListAvoided: options.WatchListAvoided,
+		backoff:          options.Backoff,
+	}}
 	r.tracker.status.Name = options.Name
 	return r, nil
 }
