@@ -1,0 +1,207 @@
+package informer
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/listwatch/listwatch/deltafifo"
+	"github.com/listwatch/listwatch/indexer"
+)
+
+// view is the cache as it was before a batch.
+type view[T Object] interface {
+	Get(key string) (T, bool)
+	Len() int
+	All() iter.Seq2[string, T]
+}
+
+// outcome is what one batch of deltas amounts to.
+type outcome[T Object] struct {
+	changes         []indexer.Change[T] // in order; a key may occur repeatedly
+	notices         []notice[T]
+	resourceVersion string // of the collection after the batch; "" if no delta named one
+	replacedAt      int    // notices up to the end of the first Replaced; -1 without one
+}
+
+// differ compares deltas with the cache. It does no I/O and keeps nothing from
+// one batch to the next but memory. Not safe for concurrent use.
+type differ[T Object] struct {
+	base    view[T]
+	out     outcome[T]
+	initial bool
+	// overlay is what the deltas so far have done to base. The last delta of a
+	// batch need not be recorded, since nothing looks at it.
+	overlay map[string]present[T]
+	record  bool
+}
+
+type present[T Object] struct {
+	obj T
+	yes bool
+}
+
+// keepOverlay is the number of entries from which on the overlay's memory is
+// given back rather than kept for the next batch.
+const keepOverlay = 1024
+
+// diff returns what deltas change in base. initial marks the adds up to the end
+// of the first Replaced as such.
+func (d *differ[T]) diff(base view[T], deltas []deltafifo.Delta[T], initial bool) outcome[T] {
+	d.base, d.initial = base, initial
+	d.out = outcome[T]{replacedAt: -1}
+	if len(d.overlay) > keepOverlay || d.overlay == nil {
+		d.overlay = make(map[string]present[T])
+	}
+	clear(d.overlay)
+	for k := range deltas {
+		d.record = k < len(deltas)-1
+		d.step(&deltas[k])
+	}
+	out := d.out
+	d.base, d.out = nil, outcome[T]{}
+	return out
+}
+
+func (d *differ[T]) step(delta *deltafifo.Delta[T]) {
+	switch delta.Type {
+	case deltafifo.Added, deltafifo.Updated:
+		d.put(delta.Key, delta.Object, false)
+	case deltafifo.Deleted:
+		d.remove(delta.Key, delta.Object)
+	case deltafifo.Replaced:
+		d.replace(delta.Replacement.Items)
+		if d.out.replacedAt < 0 {
+			d.out.replacedAt = len(d.out.notices)
+			d.initial = false
+		}
+	}
+	if delta.ResourceVersion != "" {
+		d.out.resourceVersion = delta.ResourceVersion
+	}
+}
+
+// put notes that obj is now under key, whatever was there before. Out of a
+// replacement, an object that the cache has already is left alone. A nil obj
+// says that there is an object, but not which: then the cached one stays.
+func (d *differ[T]) put(key string, obj T, replacing bool) {
+	if isNil(obj) {
+		return
+	}
+	old, found := d.get(key)
+	switch {
+	case !found:
+		d.notify(notice[T]{kind: noticeAdd, initial: d.initial, obj: obj})
+	case otherUID(old, obj):
+		d.notify(notice[T]{kind: noticeDelete, key: key, obj: old})
+		d.notify(notice[T]{kind: noticeAdd, initial: d.initial, obj: obj})
+	case replacing && sameVersion(old, obj):
+		return
+	default:
+		d.notify(notice[T]{kind: noticeUpdate, old: old, obj: obj})
+	}
+	d.set(key, present[T]{obj: obj, yes: true})
+}
+
+// remove notes that the server deleted key; last is the state it sent along. If
+// that is no state of the cached object, then the cached object's own end was
+// missed.
+func (d *differ[T]) remove(key string, last T) {
+	old, found := d.get(key)
+	if !found {
+		return
+	}
+	exact := !isNil(last) && !otherUID(old, last)
+	if !exact {
+		last = old
+	}
+	d.notify(notice[T]{kind: noticeDelete, key: key, obj: last, exact: exact})
+	d.set(key, present[T]{})
+}
+
+// replace notes that the collection now holds exactly items. Of two items with
+// one key the later counts. First everything missing is deleted, in key order,
+// then come the items, in their order.
+func (d *differ[T]) replace(items []deltafifo.Item[T]) {
+	last := make(map[string]int, len(items))
+	for k := range items {
+		last[items[k].Key] = k
+	}
+	for key, old := range d.present() {
+		if _, stays := last[key]; !stays {
+			d.notify(notice[T]{kind: noticeDelete, key: key, obj: old})
+			d.set(key, present[T]{})
+		}
+	}
+	if d.base.Len() == 0 {
+		d.out.changes = slices.Grow(d.out.changes, len(items))
+		d.out.notices = slices.Grow(d.out.notices, len(items))
+	}
+	for k := range items {
+		if last[items[k].Key] == k {
+			d.put(items[k].Key, items[k].Object, true)
+		}
+	}
+}
+
+// present yields what is there after the deltas so far. It may be changed
+// while it is walked, for the key just yielded.
+func (d *differ[T]) present() iter.Seq2[string, T] {
+	return func(yield func(string, T) bool) {
+		var added []string
+		for key, p := range d.overlay {
+			if p.yes {
+				added = append(added, key)
+			}
+		}
+		slices.Sort(added)
+		for key, obj := range d.base.All() {
+			if _, changed := d.overlay[key]; !changed && !yield(key, obj) {
+				return
+			}
+		}
+		for _, key := range added {
+			if !yield(key, d.overlay[key].obj) {
+				return
+			}
+		}
+	}
+}
+
+func (d *differ[T]) get(key string) (T, bool) {
+	if len(d.overlay) > 0 {
+		if p, changed := d.overlay[key]; changed {
+			return p.obj, p.yes
+		}
+	}
+	return d.base.Get(key)
+}
+
+func (d *differ[T]) set(key string, p present[T]) {
+	if d.record {
+		d.overlay[key] = p
+	}
+	d.out.changes = append(d.out.changes, indexer.Change[T]{Key: key, Object: p.obj, Delete: !p.yes})
+}
+
+func (d *differ[T]) notify(n notice[T]) {
+	d.out.notices = append(d.out.notices, n)
+}
+
+// isNil reports whether obj is the zero value, which stands for "no object".
+func isNil[T Object](obj T) bool {
+	var zero T
+	return any(obj) == any(zero)
+}
+
+// otherUID reports whether a and b are different objects that had the same key
+// at different times. Objects without a UID (of some fakes) are taken for the
+// same.
+func otherUID[T Object](a, b T) bool {
+	return a.GetUID() != b.GetUID() && a.GetUID() != "" && b.GetUID() != ""
+}
+
+// sameVersion reports whether a and b are one version of one object. A
+// transform may have removed the resourceVersion; then nobody can tell.
+func sameVersion[T Object](a, b T) bool {
+	return a.GetResourceVersion() != "" && a.GetResourceVersion() == b.GetResourceVersion() && a.GetUID() == b.GetUID()
+}

@@ -1,0 +1,83 @@
+// Package informer keeps a cache of one collection of API objects and tells
+// handlers what changes in it.
+//
+//	source ─▶ reflector ─▶ deltafifo ─▶ apply loop ─▶ indexer ─▶ Snapshot
+//	          lists and     in order,    the only      └▶ notice log ─▶ cursor ─▶ handler
+//	          watches       never full   writer                      ─▶ cursor ─▶ handler
+//
+// # Usage
+//
+//	pods, err := informer.New(source, informer.Options[*corev1.Pod]{Name: "pods"})
+//	pods.AddHandler(informer.HandlerFuncs[*corev1.Pod]{AddFunc: func(pod *corev1.Pod, initial bool) { … }})
+//	go pods.Run(ctx)                        // returns when everything has ended
+//	if err := pods.WaitForSync(ctx); err != nil { … } // says what keeps it
+//	pod, found := pods.Snapshot().Get("default/web")
+//
+// Read through Snapshot: it is immutable, needs no lock and never waits, and all
+// reads from one Snapshot belong to one moment. After a write, WaitFor with the
+// resourceVersion that the server returned makes the write visible. Status tells
+// people what the Informer is at.
+//
+// # What is promised
+//
+// Prefix: every Snapshot equals the server's collection (after selector and
+// transform) at the snapshot's resourceVersion, as far as the server said so.
+//
+// Order: a handler is called one call at a time, in the order of the stream, and
+// for each key with a legal history: add, updates that continue each other,
+// delete; one UID from add to delete. There is no order between handlers.
+//
+// Snapshot first: what a handler is told is in the Snapshot already.
+//
+// Once: the transform runs exactly once for each object received; an object that
+// it fails for is reported in Status, keeps its last good version in the cache,
+// and takes nothing else with it.
+//
+// Late handlers: a handler may be added at any time, also from a handler. It
+// gets the snapshot of that moment as initial adds, then everything after it.
+//
+// # What is not promised
+//
+// That handlers see every version: a slow connection or a busy cache may skip
+// some (see package deltafifo), never the last one of an object, nor its end.
+// That a slow handler is waited for: what it has not been told is kept, once for
+// all handlers, and its Depth tells how much that is. That objects are copies:
+// they are shared, and must not be modified.
+//
+// # How changes are recognised
+//
+// A complete list (the first, and any relist) is compared with the cache. Same
+// UID and resourceVersion: the cached object stays and nobody is told. Same key
+// and another UID: delete of the old object (Exact false), then add of the new.
+// Missing: delete (Exact false). Events are not compared, but an ADDED for a
+// known key is an update, and another UID is delete, then add, as above. A
+// DELETED event is a delete with the object that the server sent (Exact true).
+// Objects without a UID count as the same, objects without a resourceVersion as
+// changed.
+//
+// # Start, stop, start again
+//
+// Run ends when its context does: what was received is applied, calls in progress
+// are waited for, and nothing is left running. The cache stays readable, though
+// no longer in sync, and each handler keeps its place. Another Run lists anew
+// and tells handlers the differences, after what they had not been told before;
+// nothing is told twice. A handler's Synced is not taken back.
+//
+// # Panics
+//
+// A panic in a handler is logged and raised again, which ends the process, as
+// with client-go: a controller that lost a change silently is worse than one that
+// restarts. A program that sets utilruntime.ReallyCrash to false takes the
+// blame: the call counts as made, and the next follows. A panic of the transform
+// is an error about one object, and so is one of an index function.
+//
+// # Concurrency
+//
+// All methods of Informer and Registration may be called from anywhere, handlers
+// included; only Run must not be called from a handler. No lock is held while
+// something foreign is called; an index function must not call AddIndex.
+//
+// Goroutines: 1 + handlers while Run runs (the apply loop, and one for each
+// handler), besides the caller of Run, which serves the reflector, and what the
+// source needs. None before and after.
+package informer

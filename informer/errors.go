@@ -1,0 +1,25 @@
+package informer
+
+import "errors"
+
+// Errors of this package, to be found with errors.Is; what is returned also
+// names the informer.
+var (
+	// ErrRunning: Run was called while another Run of the same Informer had not
+	// returned.
+	ErrRunning = errors.New("informer is already running")
+	// ErrStopped: the Informer stopped, so that what was waited for will not
+	// happen in this run.
+	ErrStopped = errors.New("informer has stopped")
+	// ErrNotSynced: the wait for the first complete list ended before the list
+	// was applied. The error is a *SyncError.
+	ErrNotSynced = errors.New("informer has not synced")
+	// ErrInvalidResourceVersion: not a resourceVersion that can be compared,
+	// that is, not a positive decimal number.
+	ErrInvalidResourceVersion = errors.New("invalid resourceVersion")
+	// ErrInvalidOptions: New was called without a source, or with options that
+	// make no sense; or AddHandler without a handler.
+	ErrInvalidOptions = errors.New("invalid options")
+	// ErrTransform: Options.Transform failed for an object.
+	ErrTransform = errors.New("transform failed")
+)

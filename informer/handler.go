@@ -1,0 +1,86 @@
+package informer
+
+import "github.com/listwatch/listwatch/reflector"
+
+// Object is what an Informer caches: a pointer to an API type, such as
+// *corev1.Pod, *unstructured.Unstructured or *metav1.PartialObjectMetadata.
+type Object = reflector.Object
+
+// Handler is told about every change of the cache. The methods of one Handler
+// are called one after the other, from one goroutine at a time, in the order of
+// the server's stream. They may block (that delays no other handler), call
+// every method of the Informer but Run, and remove their own Registration.
+//
+// The objects are shared with the cache and with all other handlers: a Handler
+// must not modify them. By the time of a call the Informer's Snapshot contains
+// the change, and possibly later ones.
+//
+// For one key the calls form a legal history: OnAdd, any number of OnUpdate
+// whose old object is the object of the call before, OnDelete, and then again
+// OnAdd. All calls between an OnAdd and its OnDelete concern objects of one UID.
+type Handler[T Object] interface {
+	// OnAdd is called for an object that this handler has not seen. initial
+	// says that it belongs to the state the handler starts from, not to a
+	// change that happened since.
+	OnAdd(obj T, initial bool)
+	// OnUpdate is called for a new version of an object.
+	OnUpdate(old, obj T)
+	// OnDelete is called when an object left the collection: it was deleted, or
+	// no longer matches the selector.
+	OnDelete(deleted Deleted[T])
+}
+
+// Deleted tells which object left the collection.
+type Deleted[T Object] struct {
+	// Key is "namespace/name", or "name" for a cluster-scoped object.
+	Key string
+	// Last is the last known state, never nil: with Exact the state that the
+	// server sent with the deletion, whose resourceVersion is the deletion's;
+	// otherwise the newest that was in the cache.
+	Last T
+	// Exact is false when the deletion itself was not seen, but found by a
+	// relist or by another UID under the same key, so that versions between
+	// Last and the deletion may have been missed.
+	Exact bool
+}
+
+// HandlerFuncs makes a Handler from functions; nil ones do nothing.
+type HandlerFuncs[T Object] struct {
+	AddFunc    func(obj T, initial bool)
+	UpdateFunc func(old, obj T)
+	DeleteFunc func(deleted Deleted[T])
+}
+
+// OnAdd calls AddFunc, if there is one.
+func (h HandlerFuncs[T]) OnAdd(obj T, initial bool) {
+	if h.AddFunc != nil {
+		h.AddFunc(obj, initial)
+	}
+}
+
+// OnUpdate calls UpdateFunc, if there is one.
+func (h HandlerFuncs[T]) OnUpdate(old, obj T) {
+	if h.UpdateFunc != nil {
+		h.UpdateFunc(old, obj)
+	}
+}
+
+// OnDelete calls DeleteFunc, if there is one.
+func (h HandlerFuncs[T]) OnDelete(deleted Deleted[T]) {
+	if h.DeleteFunc != nil {
+		h.DeleteFunc(deleted)
+	}
+}
+
+// HandlerOption configures one registration of a handler.
+type HandlerOption func(*handlerConfig)
+
+type handlerConfig struct {
+	name string
+}
+
+// WithName names the handler in Status and in log lines. Without it the name is
+// "handler-1" for the first handler of an Informer, and so on.
+func WithName(name string) HandlerOption {
+	return func(c *handlerConfig) { c.name = name }
+}

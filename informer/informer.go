@@ -1,0 +1,274 @@
+package informer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/listwatch/listwatch/deltafifo"
+	"github.com/listwatch/listwatch/indexer"
+	"github.com/listwatch/listwatch/internal/worker"
+	"github.com/listwatch/listwatch/reflector"
+)
+
+// Options configure an Informer. The zero value works.
+type Options[T Object] struct {
+	// Name stands in errors, log lines and Status; "informer" if empty.
+	Name string
+	// Indexes are the indexes of the cache, by name. More can be added with
+	// AddIndex.
+	Indexes map[string]indexer.Func[T]
+	// Transform, if set, is called exactly once for every object received,
+	// deleted ones included, before it is cached. It may modify and return its
+	// argument; it must keep namespace, name, UID and resourceVersion. For an
+	// object that it fails (or panics) for, the cache keeps what it had before,
+	// Status says so, and the next complete list tries again. Called by one
+	// goroutine at a time.
+	Transform func(T) (T, error)
+	// MaxPending is the number of deltas that may wait for the cache before
+	// those of one key are merged; 0 means the default of package deltafifo.
+	MaxPending int
+	// Reflector configures how the collection is listed and watched. Its Name
+	// is taken from here if empty.
+	Reflector reflector.Options
+}
+
+// Informer keeps a cache of one collection and tells handlers what changes. All
+// methods may be called concurrently, before, during and after Run.
+type Informer[T Object] struct {
+	name       string
+	maxPending int
+	index      *indexer.Indexer[T]
+	sink       *sink[T]
+	reflector  *reflector.Reflector[T]
+	failures   failures
+
+	// state is what readers and new handlers start from. Written by whoever
+	// holds the token in writing: the apply loop, AddIndex, or the end of Run.
+	state   atomic.Pointer[published[T]]
+	writing chan struct{}
+
+	mu       sync.Mutex // guards the rest
+	run      *run[T]    // nil: not running
+	ended    chan struct{}
+	since    time.Time // of the last start or end of a run
+	started  bool      // ever
+	cursors  []*cursor[T]
+	nameless int // handlers that were given a name
+}
+
+// run is what exists from the start of one Run to its end.
+type run[T Object] struct {
+	queue    *deltafifo.Queue[T]
+	handlers *worker.Group
+}
+
+// New makes an Informer for the collection that source lists and watches. It
+// starts nothing. Errors: ErrInvalidOptions, or what the other packages say
+// about their part of the options.
+func New[T Object](source reflector.Source[T], options Options[T]) (*Informer[T], error) {
+	if options.Name == "" {
+		options.Name = "informer"
+	}
+	if source == nil {
+		return nil, fmt.Errorf("informer %q: %w: no source", options.Name, ErrInvalidOptions)
+	}
+	if options.MaxPending < 0 {
+		return nil, fmt.Errorf("informer %q: %w: MaxPending is negative", options.Name, ErrInvalidOptions)
+	}
+	if options.Reflector.Name == "" {
+		options.Reflector.Name = options.Name
+	}
+	index, err := indexer.New(indexer.Options[T]{Indexes: options.Indexes})
+	if err != nil {
+		return nil, fmt.Errorf("informer %q: %w", options.Name, err)
+	}
+	i := &Informer[T]{
+		name:       options.Name,
+		maxPending: options.MaxPending,
+		index:      index,
+		writing:    make(chan struct{}, 1),
+		ended:      make(chan struct{}),
+		since:      time.Now(),
+	}
+	i.sink = &sink[T]{transform: options.Transform, failures: &i.failures}
+	i.reflector, err = reflector.New(source, i.sink, options.Reflector)
+	if err != nil {
+		return nil, fmt.Errorf("informer %q: %w", options.Name, err)
+	}
+	i.state.Store(&published[T]{snapshot: index.Snapshot(), tail: newNode[T]()})
+	return i, nil
+}
+
+// Name is the name from the options.
+func (i *Informer[T]) Name() string { return i.name }
+
+// Snapshot is the newest published state of the cache. Never nil; before the
+// first complete list it is empty and its resourceVersion is "".
+func (i *Informer[T]) Snapshot() *indexer.Snapshot[T] { return i.state.Load().snapshot }
+
+// Run lists and watches until ctx ends, then returns nil; all goroutines are
+// gone then, so that Run waits for calls of handlers in progress. Afterwards Run
+// may be called again: the cache and each handler's place are kept, the
+// collection is listed anew, and handlers are told the differences. Errors:
+// ErrRunning if another Run has not returned, or what made the reflector give up.
+func (i *Informer[T]) Run(ctx context.Context) error {
+	r, err := i.begin(ctx)
+	if err != nil {
+		return err
+	}
+	applying := worker.New(context.WithoutCancel(ctx))
+	applying.Go("informer: apply", func(ctx context.Context) { i.apply(ctx, r.queue) })
+
+	err = i.reflector.Run(ctx)
+
+	// Everything received is applied before the end, for the reflector goes on
+	// from there if it runs again.
+	r.queue.Close()
+	applying.Wait()
+	applying.Stop()
+	r.handlers.StopAndWait()
+	i.finish()
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("informer %q: %w", i.name, err)
+	}
+	return nil
+}
+
+// begin claims the Informer for one run and starts the handlers.
+func (i *Informer[T]) begin(ctx context.Context) (*run[T], error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.run != nil {
+		return nil, fmt.Errorf("informer %q: %w", i.name, ErrRunning)
+	}
+	i.run = &run[T]{
+		queue: deltafifo.New[T](deltafifo.Options{MaxPending: i.maxPending}),
+		// Not ctx itself: handlers are to be stopped last.
+		handlers: worker.New(context.WithoutCancel(ctx)),
+	}
+	if i.started {
+		i.ended = make(chan struct{})
+	}
+	i.started, i.since = true, time.Now()
+	i.sink.queue = i.run.queue
+	for _, c := range i.cursors {
+		i.run.handlers.Go("informer: handler", c.run)
+	}
+	return i.run, nil
+}
+
+// finish gives the Informer back. The cache is no longer in sync: nobody knows
+// what happens until the next run has listed.
+func (i *Informer[T]) finish() {
+	i.writing <- struct{}{}
+	state := *i.state.Load()
+	state.synced = false
+	i.state.Store(&state)
+	<-i.writing
+
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.run, i.since = nil, time.Now()
+	close(i.ended)
+}
+
+// apply moves batches from the queue to the cache until the queue is closed and
+// empty.
+func (i *Informer[T]) apply(ctx context.Context, queue *deltafifo.Queue[T]) {
+	var d differ[T]
+	var batch []deltafifo.Delta[T]
+	for {
+		var err error
+		batch, err = queue.Pop(ctx, batch[:0])
+		if err != nil {
+			return
+		}
+		i.writing <- struct{}{}
+		i.applyBatch(&d, batch)
+		<-i.writing
+		clear(batch) // keeps no object alive while waiting
+	}
+}
+
+// applyBatch publishes one batch: the index first, then the notices.
+func (i *Informer[T]) applyBatch(d *differ[T], batch []deltafifo.Delta[T]) {
+	state := i.state.Load()
+	out := d.diff(state.snapshot, batch, !state.synced)
+	resourceVersion := out.resourceVersion
+	if resourceVersion == "" {
+		resourceVersion = state.snapshot.ResourceVersion()
+	}
+	syncAt := -1
+	if !state.synced {
+		syncAt = out.replacedAt
+	}
+	if len(out.changes) == 0 && syncAt < 0 && resourceVersion == state.snapshot.ResourceVersion() {
+		return
+	}
+	snapshot := i.index.Apply(out.changes, resourceVersion)
+	next, wake := state.succeed(snapshot, out.notices, syncAt)
+	i.state.Store(next)
+	wake()
+}
+
+// AddIndex adds an index over all cached objects; snapshots taken from now on
+// have it. f must not call AddIndex.
+func (i *Informer[T]) AddIndex(name string, f indexer.Func[T]) error {
+	i.writing <- struct{}{}
+	defer func() { <-i.writing }()
+	if err := i.index.AddIndex(name, f); err != nil {
+		return fmt.Errorf("informer %q: %w", i.name, err)
+	}
+	state := *i.state.Load()
+	state.snapshot = i.index.Snapshot()
+	i.state.Store(&state)
+	return nil
+}
+
+// AddHandler registers h. It first gets the objects of the current snapshot as
+// initial adds, then every change after that snapshot, nothing missing and
+// nothing twice. Calls are made only while the Informer runs. Error:
+// ErrInvalidOptions if h is nil.
+func (i *Informer[T]) AddHandler(h Handler[T], opts ...HandlerOption) (*Registration, error) {
+	if h == nil {
+		return nil, fmt.Errorf("informer %q: %w: no handler", i.name, ErrInvalidOptions)
+	}
+	var config handlerConfig
+	for _, opt := range opts {
+		opt(&config)
+	}
+	reg := &Registration{
+		name:     config.name,
+		end:      func() int64 { return i.state.Load().end },
+		detach:   i.detach,
+		synced:   make(chan struct{}),
+		done:     make(chan struct{}),
+		removing: make(chan struct{}),
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if reg.name == "" {
+		i.nameless++
+		reg.name = fmt.Sprintf("handler-%d", i.nameless)
+	}
+	c := newCursor(i.state.Load(), h, reg)
+	i.cursors = append(i.cursors, c)
+	if i.run != nil {
+		i.run.handlers.Go("informer: handler", c.run)
+	}
+	return reg, nil
+}
+
+// detach forgets a removed handler.
+func (i *Informer[T]) detach(reg *Registration) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.cursors = slices.DeleteFunc(i.cursors, func(c *cursor[T]) bool { return c.reg == reg })
+}

@@ -1,0 +1,111 @@
+package informer
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Registration is one handler's place in an Informer. All methods may be called
+// at any time from any goroutine, also from inside the handler.
+type Registration struct {
+	name   string
+	end    func() int64 // notices written so far
+	detach func(*Registration)
+	synced chan struct{} // closed by the cursor
+	done   chan struct{}
+	// removing is closed by Remove, for a cursor that waits.
+	removing chan struct{}
+
+	// passed counts the notices that this handler need not see any more; it
+	// starts below the log's end by the number of initial adds.
+	passed atomic.Int64
+	// working is when the batch at hand was written, in Unix nanoseconds; 0
+	// when there is none.
+	working atomic.Int64
+	removed atomic.Bool
+
+	mu     sync.Mutex // guards active, and decides who closes done
+	active bool       // a goroutine may be calling the handler
+}
+
+// Name is the name given with WithName, or a generated one.
+func (r *Registration) Name() string { return r.name }
+
+// Remove ends the registration: notices still queued are dropped, and at most
+// the call in progress ends after Remove has returned (Done tells when). Any
+// further Remove does nothing.
+func (r *Registration) Remove() {
+	r.mu.Lock()
+	first := r.removed.CompareAndSwap(false, true)
+	idle := !r.active
+	r.mu.Unlock()
+	if !first {
+		return
+	}
+	close(r.removing)
+	r.detach(r)
+	if idle {
+		close(r.done)
+	}
+}
+
+// Done is closed when the handler was removed and will not be called again. The
+// end of Run does not close it: a later Run calls the handler again.
+func (r *Registration) Done() <-chan struct{} { return r.done }
+
+// Synced is closed when all initial adds have returned: those for the objects
+// that were in the cache at the registration, and those up to the first
+// complete list if the Informer was not in sync then. It stays open if the
+// handler is removed before that.
+func (r *Registration) Synced() <-chan struct{} { return r.synced }
+
+// Depth is the number of calls that this handler is behind, including the one
+// in progress; 0 after Remove.
+func (r *Registration) Depth() int {
+	if r.removed.Load() {
+		return 0
+	}
+	// Read passed first: end only grows, so that the difference is never negative.
+	passed := r.passed.Load()
+	return int(r.end() - passed)
+}
+
+// age is for how long the oldest batch in progress has been waiting.
+func (r *Registration) age() time.Duration {
+	if at := r.working.Load(); at != 0 {
+		return time.Since(time.Unix(0, at))
+	}
+	return 0
+}
+
+func (r *Registration) isSynced() bool {
+	select {
+	case <-r.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// enter claims the right to call the handler; it fails after Remove.
+func (r *Registration) enter() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.removed.Load() {
+		return false
+	}
+	r.active = true
+	return true
+}
+
+// leave gives it back.
+func (r *Registration) leave() {
+	r.mu.Lock()
+	r.active = false
+	removed := r.removed.Load()
+	r.mu.Unlock()
+	if removed {
+		close(r.done)
+	}
+}

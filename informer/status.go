@@ -1,0 +1,166 @@
+package informer
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/listwatch/listwatch/reflector"
+)
+
+// maxListed bounds the objects that a Status lists one by one.
+const maxListed = 16
+
+// Status is a picture of an Informer at about one moment. It is a copy.
+type Status struct {
+	// Name is the name from the options.
+	Name string
+	// Running says whether Run is in progress.
+	Running bool
+	// Phase is what the Informer is at: the reflector's phase while it runs,
+	// reflector.Initial before, reflector.Stopped after. Since is when that began.
+	Phase reflector.Phase
+	Since time.Time
+	// Synced says that this run has applied its first complete list.
+	Synced bool
+	// ResourceVersion and Objects are those of the published snapshot.
+	ResourceVersion string
+	Objects         int
+
+	// QueueDepth is the number of deltas that wait for the cache, and QueueAge
+	// how long the oldest of them has waited.
+	QueueDepth int
+	QueueAge   time.Duration
+	// Handlers are those that are registered, oldest first.
+	Handlers []HandlerStatus
+	// Transform tells of objects that Options.Transform failed for.
+	Transform TransformStatus
+	// IndexErrors tell of objects that an index function panicked for; they are
+	// in the cache, but not in that index.
+	IndexErrors []error
+
+	// Reflector has the counts of lists, watches, relists and reconnects, and
+	// the last error.
+	Reflector reflector.Status
+}
+
+// HandlerStatus is the state of one handler.
+type HandlerStatus struct {
+	Name   string
+	Synced bool
+	// Depth is the number of calls the handler is behind; Age is how long ago
+	// the cache took the batch that the handler is in the middle of.
+	Depth int
+	Age   time.Duration
+}
+
+// TransformStatus tells of objects that could not be transformed.
+type TransformStatus struct {
+	// Failures is the number of failed calls since New.
+	Failures int
+	// Standing is the number of objects whose newest version is not in the
+	// cache because of that, and Objects are the first few of them by key.
+	Standing int
+	Objects  []ObjectError
+}
+
+// Status returns a picture of the Informer. It takes a few microseconds, and
+// never waits for the server or a handler.
+func (i *Informer[T]) Status() Status {
+	state := i.state.Load()
+	s := Status{
+		Name:            i.name,
+		Synced:          state.synced,
+		ResourceVersion: state.snapshot.ResourceVersion(),
+		Objects:         state.snapshot.Len(),
+		Reflector:       i.reflector.Status(),
+	}
+	for k, err := range i.index.Errors() {
+		if k == maxListed {
+			break
+		}
+		s.IndexErrors = append(s.IndexErrors, err)
+	}
+	s.Transform.Failures, s.Transform.Standing, s.Transform.Objects = i.failures.list(maxListed)
+
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	s.Phase, s.Since = s.Reflector.Phase, s.Reflector.Since
+	switch {
+	case i.run != nil:
+		s.Running = true
+		s.QueueDepth, s.QueueAge = i.run.queue.Len(), i.run.queue.OldestAge()
+		if s.Since.Before(i.since) { // the reflector is not there yet
+			s.Phase, s.Since = reflector.Initial, i.since
+		}
+	case i.started:
+		s.Phase, s.Since = reflector.Stopped, i.since
+	default:
+		s.Phase, s.Since = reflector.Initial, i.since
+	}
+	for _, c := range i.cursors {
+		s.Handlers = append(s.Handlers, c.reg.status())
+	}
+	return s
+}
+
+func (r *Registration) status() HandlerStatus {
+	return HandlerStatus{Name: r.name, Synced: r.isSynced(), Depth: r.Depth(), Age: r.age()}
+}
+
+// SyncError says why an Informer has not synced. It wraps ErrNotSynced, the
+// reason why the wait ended, and the last error of the reflector.
+type SyncError struct {
+	// Status is that of the Informer when the wait ended.
+	Status Status
+	// Cause is why the wait ended: the context's error or ErrStopped.
+	Cause error
+}
+
+func (i *Informer[T]) syncError(cause error) error {
+	return &SyncError{Status: i.Status(), Cause: cause}
+}
+
+// Error names the informer, its phase and since when, the number of failures in
+// a row, and the last error, with HTTP status and reason if the server sent it.
+func (e *SyncError) Error() string {
+	s := &e.Status
+	var b strings.Builder
+	fmt.Fprintf(&b, "informer %q has not synced: %s since %s, %d failed tries",
+		s.Name, s.Phase, s.Since.UTC().Format(time.RFC3339), s.Reflector.Tries)
+	if last := s.Reflector.LastError; last != nil {
+		fmt.Fprintf(&b, ", last error of %s: %s", s.Reflector.LastVerb, describe(last))
+	}
+	fmt.Fprintf(&b, ": %v", e.Cause)
+	return b.String()
+}
+
+// Unwrap gives errors.Is and errors.As all that the error is made of.
+func (e *SyncError) Unwrap() []error {
+	errs := []error{ErrNotSynced, e.Cause}
+	if last := e.Status.Reflector.LastError; last != nil {
+		errs = append(errs, last)
+	}
+	return errs
+}
+
+// describe writes an error with its HTTP status and reason. The message of a
+// refusal (403) names user, verb and resource already, as the server put it.
+func describe(err error) string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return err.Error()
+	}
+	code := int(status.Status().Code)
+	text := fmt.Sprintf("HTTP %d", code)
+	if reason := status.Status().Reason; reason != "" {
+		text += " " + string(reason)
+	} else if standard := http.StatusText(code); standard != "" {
+		text += " " + standard
+	}
+	return text + ": " + err.Error()
+}

@@ -1,0 +1,71 @@
+package informer
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// WaitForSync waits until this run has applied its first complete list; before
+// Run it waits for Run as well. The error is a *SyncError that says what keeps
+// the Informer from it, and wraps ErrNotSynced, the last error of the reflector,
+// and either ctx's error or ErrStopped: the latter at once if the run is over
+// and the next has not begun.
+func (i *Informer[T]) WaitForSync(ctx context.Context) error {
+	err := i.await(ctx, func(p *published[T]) bool { return p.synced })
+	if err != nil {
+		return i.syncError(err)
+	}
+	return nil
+}
+
+// WaitFor waits until the snapshot's resourceVersion is resourceVersion or
+// newer, so that what was written with that version can be read. Errors, which
+// name both versions: ErrInvalidResourceVersion at once, ctx's error, and
+// ErrStopped, at once if the run is over and the next has not begun. A snapshot
+// of the past that is new enough will do.
+func (i *Informer[T]) WaitFor(ctx context.Context, resourceVersion string) error {
+	if _, err := resourceversion.CompareResourceVersion(resourceVersion, resourceVersion); err != nil {
+		return fmt.Errorf("informer %q: wait for %q: %w", i.name, resourceVersion, ErrInvalidResourceVersion)
+	}
+	err := i.await(ctx, func(p *published[T]) bool {
+		// An empty snapshot has no version yet, which is not an error here.
+		order, err := resourceversion.CompareResourceVersion(p.snapshot.ResourceVersion(), resourceVersion)
+		return err == nil && order >= 0
+	})
+	if err != nil {
+		return fmt.Errorf("informer %q: wait for resourceVersion %s, at %q now: %w",
+			i.name, resourceVersion, i.Snapshot().ResourceVersion(), err)
+	}
+	return nil
+}
+
+// await waits for a state that satisfies reached; it looks at the states one by
+// one as they are published, or fewer if they come fast.
+func (i *Informer[T]) await(ctx context.Context, reached func(*published[T]) bool) error {
+	ended := i.end()
+	for {
+		state := i.state.Load()
+		if reached(state) {
+			return nil
+		}
+		select {
+		case <-state.tail.ready:
+		case <-ended:
+			if reached(i.state.Load()) {
+				return nil
+			}
+			return ErrStopped
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// end is closed at the end of the current run, or of the first if there was none.
+func (i *Informer[T]) end() <-chan struct{} {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.ended
+}
