@@ -1,0 +1,131 @@
+package cacher
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+const (
+	// beforeDeadline is how long before its deadline a watcher gets a bookmark.
+	beforeDeadline = 2 * time.Second
+	// progressGrace is how long a bookmark waits for the store to say how far it
+	// is; then it carries what is known.
+	progressGrace = 250 * time.Millisecond
+	// progressFresh is the age up to which such an answer serves other bookmarks.
+	progressFresh = 100 * time.Millisecond
+)
+
+// bookmarks is a watcher's schedule: due says when the next bookmark is, and at
+// that moment the store is asked how far it is, so that the bookmark of an idle
+// resource is up to date, too. Nothing runs between those moments.
+type bookmarks struct {
+	period   time.Duration // 0: no bookmarks
+	deadline time.Time     // zero: none
+	// due is zero if none is to come.
+	due time.Time
+	// patience is set while the store was asked: the end of waiting for answer.
+	patience time.Time
+	answer   chan struct{}
+	// sent is the newest resource version delivered.
+	sent uint64
+}
+
+// schedule sets when the next bookmark is due.
+func (b *bookmarks) schedule(now time.Time) {
+	b.patience, b.answer = time.Time{}, nil
+	b.due = nextBookmark(now, b.deadline, b.period)
+}
+
+// nextBookmark is one period from now, or shortly before the deadline if that is
+// sooner; zero if no more is to come.
+func nextBookmark(now, deadline time.Time, period time.Duration) time.Time {
+	if period == 0 {
+		return time.Time{}
+	}
+	regular := now.Add(period)
+	if deadline.IsZero() {
+		return regular
+	}
+	last := deadline.Add(-beforeDeadline)
+	switch {
+	case regular.Before(last):
+		return regular
+	case last.After(now):
+		return last
+	default:
+		return time.Time{}
+	}
+}
+
+// moment is when something is to be done next; zero is never.
+func (b *bookmarks) moment() time.Time {
+	if !b.patience.IsZero() {
+		return b.patience
+	}
+	return b.due
+}
+
+// isDue says whether a bookmark's time has come.
+func (b *bookmarks) isDue(now time.Time) bool { return !b.due.IsZero() && !now.Before(b.due) }
+
+// ready says whether a bookmark waits for nothing any more.
+func (b *bookmarks) ready(now time.Time) bool {
+	if !b.isDue(now) || b.patience.IsZero() {
+		return false
+	}
+	select {
+	case <-b.answer:
+		return true
+	default:
+		return !now.Before(b.patience)
+	}
+}
+
+// takeBookmark returns a bookmark if its time has come and all changes up to its
+// resource version were delivered. At that time it first asks the store how far
+// it is.
+func (w *Watcher) takeBookmark() (Event, bool) {
+	now := time.Now()
+	if !w.bookmarks.isDue(now) {
+		return Event{}, false
+	}
+	if w.bookmarks.patience.IsZero() {
+		w.bookmarks.patience = now.Add(progressGrace)
+		w.bookmarks.answer = w.cacher.askProgress(now)
+	}
+	if !w.bookmarks.ready(now) {
+		return Event{}, false
+	}
+	w.cacher.mu.Lock()
+	_, kind := w.peek()
+	rv := w.cacher.rv
+	w.cacher.mu.Unlock()
+	if kind != "" {
+		return w.take()
+	}
+	w.bookmarks.schedule(now)
+	if rv <= w.start || rv < w.bookmarks.sent || w.ended.Load() {
+		return Event{}, false // it would say nothing new
+	}
+	w.bookmarks.sent = rv
+	return Event{Type: watch.Bookmark, ResourceVersion: rv}, true
+}
+
+// askProgress asks the store how far it is, unless it just said so, and returns
+// a channel that is closed when the answer is in.
+func (c *Cacher) askProgress(now time.Time) chan struct{} {
+	answer := make(chan struct{})
+	c.mu.Lock()
+	known := now.Sub(c.progress.at) < progressFresh
+	if !known {
+		c.progress.answers = append(c.progress.answers, answer)
+	}
+	c.mu.Unlock()
+	if known {
+		close(answer)
+	} else {
+		c.requestProgress()
+	}
+	return answer
+}

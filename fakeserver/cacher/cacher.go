@@ -1,0 +1,167 @@
+package cacher
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tidwall/btree"
+
+	"github.com/listwatch/listwatch/fakeserver/storage"
+	"github.com/listwatch/listwatch/internal/worker"
+)
+
+// Cacher serves the reads and watches of one resource out of memory. Make it
+// with New. All methods may be called concurrently.
+type Cacher struct {
+	options Options
+	group   *worker.Group
+
+	mu sync.Mutex
+	// All below is guarded by mu, which nobody holds while calling out, waiting
+	// or sending.
+
+	readiness readiness
+	// rv is the resource version that the cache has reached: all changes up to it
+	// are in. Invariant: not less than that of any change in the window.
+	rv uint64
+	// writer is the feed's own tree; latest is the published copy of it.
+	writer *tree
+	latest state
+	window window
+
+	watchers registry
+	waiters  waiters
+	progress progress
+}
+
+// New starts a Cacher, which fills itself from the store. Close it after use.
+// Errors: ErrOptions.
+func New(options Options) (*Cacher, error) {
+	options, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cacher{
+		options:   options,
+		group:     worker.New(context.Background()),
+		readiness: newReadiness(),
+		window:    newWindow(&options),
+		watchers:  newRegistry(),
+	}
+	c.group.Go("cacher feed "+options.GroupResource.String(), c.runFeed)
+	return c, nil
+}
+
+// Close ends all watchers in an orderly way, fails what waits, and returns when
+// the feed is gone. It may be called again.
+func (c *Cacher) Close() {
+	c.group.StopAndWait()
+	c.mu.Lock()
+	c.readiness.to(closed, ErrClosed)
+	ended := c.watchers.endAll()
+	c.mu.Unlock()
+	wakeAll(ended)
+}
+
+// DropWatches ends all watchers in an orderly way and returns how many.
+func (c *Cacher) DropWatches() int {
+	c.mu.Lock()
+	ended := c.watchers.endAll()
+	c.mu.Unlock()
+	wakeAll(ended)
+	return len(ended)
+}
+
+// Compacted says that history before revision must no longer be served: a watch
+// from before it gets 410, as does a list at an older resource version. Open
+// watchers are not harmed.
+func (c *Cacher) Compacted(revision int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.window.compact(uint64(max(0, revision)))
+}
+
+// replace makes items, sorted by key, the collection at rv: what went before is
+// no longer known.
+func (c *Cacher) replace(items []*Item, rv uint64) {
+	built := btree.NewMap[string, *Item](treeDegree)
+	for _, item := range items {
+		built.Set(item.Key, item)
+	}
+	c.mu.Lock()
+	c.writer = built
+	c.latest = state{built.Copy()}
+	c.window.reset(c.latest, rv)
+	c.rv = rv
+	c.readiness.to(ready, nil)
+	reached := c.waiters.reached(rv)
+	c.mu.Unlock()
+	closeAll(reached)
+}
+
+// apply adds one event of the feed; next is the new version, nil of a deletion.
+func (c *Cacher) apply(event storage.Event, next *Item) {
+	now := time.Now()
+	rv := uint64(event.KV.ModRevision)
+	key := event.KV.Key[len(c.options.Prefix):]
+
+	c.mu.Lock()
+	var prev *Item
+	if next != nil {
+		prev, _ = c.writer.Set(key, next)
+	} else {
+		prev, _ = c.writer.Delete(key)
+	}
+	c.rv = max(c.rv, rv)
+	var woken []*Watcher
+	if prev != nil || next != nil {
+		c.latest = state{c.writer.Copy()}
+		added := &change{rv: rv, at: now, prev: prev, next: next, state: c.latest}
+		c.window.add(added)
+		woken = c.watchers.dispatch(added, c.lagLimits())
+	}
+	reached := c.waiters.reached(c.rv)
+	c.mu.Unlock()
+	closeAll(reached)
+	wakeAll(woken)
+}
+
+// lagLimits are what dispatch holds against slow watchers. It needs mu.
+func (c *Cacher) lagLimits() lagLimits {
+	events := c.options.LagLimit
+	if events == 0 {
+		events = lagLimit(len(c.window.ring), c.options.Fresh)
+	}
+	return lagLimits{events: events, grace: c.options.LagGrace}
+}
+
+// progressed handles the store's word that all changes up to rv were delivered.
+func (c *Cacher) progressed(rv uint64) {
+	now := time.Now()
+	c.mu.Lock()
+	c.rv = max(c.rv, rv)
+	reached := c.waiters.reached(c.rv)
+	answered := c.progress.arrived(now)
+	c.mu.Unlock()
+	closeAll(reached)
+	closeAll(answered)
+}
+
+// interrupted handles the loss of the feed: what comes next may not follow what
+// was, so that watchers end.
+func (c *Cacher) interrupted(to phase, cause error) {
+	c.mu.Lock()
+	c.readiness.to(to, cause)
+	c.progress.source = nil
+	ended := c.watchers.endAll()
+	c.mu.Unlock()
+	wakeAll(ended)
+}
+
+// closeAll closes channels that somebody waits on.
+func closeAll(channels []chan struct{}) {
+	for _, channel := range channels {
+		close(channel)
+	}
+}

@@ -1,0 +1,45 @@
+// Package cacher serves the reads and watches of one resource out of memory,
+// with the semantics of kube-apiserver's watch cache.
+//
+// One feed follows the store and appends every change to a window, a ring that
+// all watchers read from; beside each change stands the state of the collection
+// after it, a tree that shares all but a few nodes with its neighbours. A list
+// reads such a state; a watcher is a cursor into the window.
+//
+//	feed.go        list and watch of the store, restarts
+//	cacher.go      how a change enters; Close, DropWatches, Compacted
+//	window.go      the ring, and the states that go with it; capacity.go its size
+//	state.go       the collection at one revision
+//	dispatch.go    which watchers see a change, and which are too slow
+//	watcher.go     the cursor; initial.go and bookmarks.go what else it delivers
+//	freshness.go   waiting for a resource version; readiness.go for the cache
+//	route.go       what serves a request (pure); list.go, get.go, watch.go do it
+//
+// # Promises
+//
+// A watcher delivers, after its initial events, the changes visible through its
+// predicate, each once, in order, without holes, until it ends; what was
+// delivered is always a prefix of that. It never waits for another watcher, and
+// the feed waits for none. A bookmark's resource version is never less than one
+// delivered before, and all visible changes up to it were delivered before it.
+// A consistent list is not older than the store was when the request began.
+//
+// Nothing polls: an idle Cacher does nothing, and an idle watcher with bookmarks
+// wakes once per bookmark.
+//
+// # Not promised
+//
+// That a watcher lasts: one that is too slow, or is overtaken by the window, or
+// lives when the feed loses the store, ends with io.EOF, and its client resumes.
+// Bookmarks only come while somebody waits in Next.
+//
+// # Concurrency
+//
+// One mutex per Cacher. Nobody holds it while calling the store, decoding,
+// encoding, waiting or sending; predicates are evaluated under it. A Watcher's
+// Next and Pending are called by one goroutine at a time.
+//
+// # Goroutines
+//
+// One per Cacher, the feed; Close waits for it. None per watcher or request.
+package cacher

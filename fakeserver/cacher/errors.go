@@ -1,0 +1,123 @@
+package cacher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listwatch/listwatch/fakeserver/storage"
+)
+
+var (
+	// ErrOptions: New was given options that cannot work.
+	ErrOptions = errors.New("invalid options")
+	// ErrClosed: the Cacher was closed.
+	ErrClosed = errors.New("cacher closed")
+	// errEncodePanicked: the encode function of Item.Encoded did not return.
+	errEncodePanicked = errors.New("encoding panicked")
+)
+
+// retryAfterSeconds is what clients are told to wait before they ask again.
+const retryAfterSeconds = 1
+
+// tooLarge is the 504 for a resource version that the cache has not reached.
+func tooLarge(wanted, current uint64) *apierrors.StatusError {
+	err := tooLargeAtOnce(wanted, current)
+	err.ErrStatus.Details.RetryAfterSeconds = retryAfterSeconds
+	return err
+}
+
+// tooLargeAtOnce is the same from the store, which does not wait.
+func tooLargeAtOnce(wanted, current uint64) *apierrors.StatusError {
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, current), 0)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
+		Type:    metav1.CauseTypeResourceVersionTooLarge,
+		Message: "Too large resource version",
+	}}
+	return err
+}
+
+// isTooLarge recognises both.
+func isTooLarge(err error) bool {
+	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
+}
+
+// watchTooOld is the 410 for a watch from before the window.
+func watchTooOld(wanted, oldest uint64) *apierrors.StatusError {
+	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", wanted, oldest))
+}
+
+// listTooOld is the 410 for a list at a forgotten revision.
+func listTooOld() *apierrors.StatusError {
+	return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+}
+
+// continueTooOld is the 410 for a continue token whose revision was forgotten;
+// the token in it goes on at the current state.
+func continueTooOld(token string) *apierrors.StatusError {
+	err := apierrors.NewResourceExpired("The provided continue parameter is too old " +
+		"to display a consistent list result. You can start a new list without " +
+		"the continue parameter, or use the continue token in this response to " +
+		"retrieve the remainder of the results. Continuing with the provided " +
+		"token results in an inconsistent list - objects that were created, " +
+		"modified, or deleted between the time the first chunk was returned " +
+		"and now may show up in the list.")
+	err.ErrStatus.ListMeta.Continue = token
+	return err
+}
+
+// notReady is the 429 while the cache has no content.
+func notReady(cause error) *apierrors.StatusError {
+	text := "storage is (re)initializing"
+	if cause != nil {
+		text += ": " + cause.Error()
+	}
+	return apierrors.NewTooManyRequests(text, retryAfterSeconds)
+}
+
+// parseResourceVersion reads a client's resource version; "" is 0.
+func parseResourceVersion(text string) (uint64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	value, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("resourceVersion: Invalid value: %q: %w", text, err)
+	}
+	return value, nil
+}
+
+// badReadVersion is the 400 for an unreadable resource version of a read.
+func badReadVersion(err error) *apierrors.StatusError {
+	return apierrors.NewBadRequest("invalid resource version: " + err.Error())
+}
+
+// badWatchVersion is the 500 without a reason for that of a watch.
+func badWatchVersion(err error) *apierrors.StatusError {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error(),
+	}}
+}
+
+// internal wraps a failure of the store or of decoding into a 500, and leaves
+// alone what is a Status already or the end of the caller's context.
+func internal(resource schema.GroupResource, err error) error {
+	var status *apierrors.StatusError
+	switch {
+	case errors.As(err, &status), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, storage.ErrClosed):
+		return fmt.Errorf("cacher: %s: %w", resource, err)
+	default:
+		return apierrors.NewInternalError(fmt.Errorf("%s: %w", resource, err))
+	}
+}
+
+// badRequest is a 400.
+func badRequest(text string) *apierrors.StatusError { return apierrors.NewBadRequest(text) }

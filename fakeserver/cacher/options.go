@@ -1,0 +1,102 @@
+package cacher
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listwatch/listwatch/fakeserver/storage"
+)
+
+// Defaults of Options, which are those of kube-apiserver.
+const (
+	DefaultMinCapacity    = 100
+	DefaultMaxCapacity    = 102400
+	DefaultFresh          = 75 * time.Second
+	DefaultBookmarkPeriod = time.Minute
+	DefaultBlockTimeout   = 3 * time.Second
+	DefaultPageSize       = 10000
+	DefaultRestartDelay   = time.Second
+	// DefaultLagGrace is longer than kube-apiserver's 100 ms: there a slow
+	// watcher delays all others, here it delays nobody.
+	DefaultLagGrace = time.Second
+)
+
+// Options of a Cacher. Store, Prefix and Decode are required; the zero value of
+// everything else means the default.
+type Options struct {
+	// Store holds the objects.
+	Store storage.Store
+	// Prefix of the resource's keys: begins and ends in "/". What follows it in a
+	// key is "namespace/name" or "name".
+	Prefix string
+	// Decode makes the object of a stored version. It must set
+	// metadata.resourceVersion from the version's ModRevision. It is called
+	// concurrently, by the feed and by reads that go to the store.
+	Decode func(kv storage.KeyValue) (runtime.Object, error)
+	// Fields returns what field selectors can select on. metadata.name and
+	// metadata.namespace are added to it.
+	Fields func(obj runtime.Object) fields.Set
+	// GroupResource is named in errors.
+	GroupResource schema.GroupResource
+
+	// MinCapacity and MaxCapacity bound the number of events in the window.
+	MinCapacity, MaxCapacity int
+	// Fresh is the time that the window tries to cover.
+	Fresh time.Duration
+	// BookmarkPeriod is the time between two bookmarks of a watcher.
+	BookmarkPeriod time.Duration
+	// BlockTimeout bounds the wait for a resource version.
+	BlockTimeout time.Duration
+	// PageSize of lists from the store.
+	PageSize int64
+	// RestartDelay is the pause before the feed tries again after a failure.
+	RestartDelay time.Duration
+	// LagLimit is the number of events that a watcher may be behind. 0 derives it
+	// from the window's capacity.
+	LagLimit int
+	// LagGrace is the time that a watcher over its LagLimit may go without taking
+	// an event before it is ended.
+	LagGrace time.Duration
+}
+
+// withDefaults fills in defaults and checks the result. Errors: ErrOptions.
+func (o Options) withDefaults() (Options, error) {
+	setDefault(&o.MinCapacity, DefaultMinCapacity)
+	setDefault(&o.MaxCapacity, max(o.MinCapacity, DefaultMaxCapacity))
+	setDefault(&o.Fresh, DefaultFresh)
+	setDefault(&o.BookmarkPeriod, DefaultBookmarkPeriod)
+	setDefault(&o.BlockTimeout, DefaultBlockTimeout)
+	setDefault(&o.PageSize, DefaultPageSize)
+	setDefault(&o.RestartDelay, DefaultRestartDelay)
+	setDefault(&o.LagGrace, DefaultLagGrace)
+	for _, check := range []struct {
+		wrong bool
+		text  string
+	}{
+		{o.Store == nil, "Store is missing"},
+		{o.Decode == nil, "Decode is missing"},
+		{len(o.Prefix) < 2 || !strings.HasPrefix(o.Prefix, "/") || !strings.HasSuffix(o.Prefix, "/"),
+			"Prefix must begin and end in a slash"},
+		{o.MinCapacity < 1 || o.MaxCapacity < o.MinCapacity, "capacities must be 1 <= MinCapacity <= MaxCapacity"},
+		{min(o.Fresh, o.BookmarkPeriod, o.BlockTimeout, o.RestartDelay, o.LagGrace) < 0, "durations must not be negative"},
+		{o.PageSize < 0 || o.LagLimit < 0, "PageSize and LagLimit must not be negative"},
+	} {
+		if check.wrong {
+			return o, fmt.Errorf("cacher: %s: %w: %s", o.GroupResource, ErrOptions, check.text)
+		}
+	}
+	return o, nil
+}
+
+// setDefault replaces a zero value.
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

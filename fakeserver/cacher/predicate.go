@@ -1,0 +1,52 @@
+package cacher
+
+import (
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Scope bounds a request to a namespace, a name, or both; "" means all.
+type Scope struct {
+	Namespace, Name string
+}
+
+// Predicate says which objects a request is about. The zero value is all.
+type Predicate struct {
+	Scope
+	// Labels and Fields select objects; nil selects all.
+	Labels labels.Selector
+	Fields fields.Selector
+}
+
+// selective says whether anything but the namespace restricts the request.
+func (p *Predicate) selective() bool {
+	return p.Name != "" ||
+		(p.Labels != nil && !p.Labels.Empty()) ||
+		(p.Fields != nil && !p.Fields.Empty())
+}
+
+// matches says whether an item is selected; no item never is.
+func (p *Predicate) matches(item *Item) bool {
+	return item != nil &&
+		(p.Namespace == "" || p.Namespace == item.Namespace) &&
+		(p.Name == "" || p.Name == item.Name) &&
+		(p.Labels == nil || p.Labels.Matches(item.Labels)) &&
+		(p.Fields == nil || p.Fields.Matches(item.Fields))
+}
+
+// transition says how a change from prev to next (either may be nil) looks
+// through the predicate: "" if it is not to be seen.
+func (p *Predicate) transition(prev, next *Item) watch.EventType {
+	was, is := p.matches(prev), p.matches(next)
+	switch {
+	case is && was:
+		return watch.Modified
+	case is:
+		return watch.Added
+	case was:
+		return watch.Deleted
+	default:
+		return ""
+	}
+}

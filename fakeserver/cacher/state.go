@@ -1,0 +1,126 @@
+package cacher
+
+import (
+	"sort"
+
+	"github.com/tidwall/btree"
+)
+
+// treeDegree keeps what one write copies of the tree small.
+const treeDegree = 16
+
+// tree holds items under their keys. A published tree (a state) is never
+// written again: the writer copies nodes that it shares with one.
+type tree = btree.Map[string, *Item]
+
+// state is the collection at one revision, immutable.
+type state struct {
+	items *tree
+}
+
+// page is a part of a state.
+type page struct {
+	items []*Item
+	// next is the first key of the following page; "" if there is none.
+	next string
+	// remaining counts the keys from next on that are in scope.
+	remaining int
+}
+
+// bounds returns the first key of a namespace ("" for all) and the first one
+// after it.
+func bounds(namespace string) (first, end string) {
+	if namespace == "" {
+		return "", "\xff"
+	}
+	return namespace + "/", namespace + string('/'+byte(1))
+}
+
+// get returns the item under key, nil if there is none.
+func (s state) get(key string) *Item {
+	item, _ := s.items.Get(key)
+	return item
+}
+
+// rank returns how many keys are less than key.
+func (s state) rank(key string) int {
+	return sort.Search(s.items.Len(), func(i int) bool {
+		at, _, _ := s.items.GetAt(i)
+		return at >= key
+	})
+}
+
+// list returns the matching items from key from on, limit of them at most if it
+// is greater than 0.
+func (s state) list(predicate *Predicate, from string, limit int64) page {
+	if predicate.Name != "" {
+		if item, exact := s.single(predicate); exact {
+			if item == nil || item.Key < from {
+				return page{}
+			}
+			return page{items: []*Item{item}}
+		}
+	}
+	first, end := bounds(predicate.Namespace)
+	result := page{items: []*Item{}}
+	if !predicate.selective() {
+		size := max(0, s.rank(end)-s.rank(max(first, from)))
+		if limit > 0 {
+			size = min(size, int(limit))
+		}
+		result.items = make([]*Item, 0, size)
+	}
+	s.items.Ascend(max(first, from), func(key string, item *Item) bool {
+		if key >= end {
+			return false
+		}
+		if limit > 0 && int64(len(result.items)) == limit {
+			result.next = result.items[limit-1].Key + "\x00"
+			return false
+		}
+		if predicate.matches(item) {
+			result.items = append(result.items, item)
+		}
+		return true
+	})
+	if result.next != "" {
+		result.remaining = s.rank(end) - s.rank(result.next)
+	}
+	return result
+}
+
+// single looks up the one key that a predicate with a name can match. It
+// reports false if the namespace is unknown, so that several may match.
+func (s state) single(predicate *Predicate) (*Item, bool) {
+	item := s.get(joinKey(predicate.Namespace, predicate.Name))
+	if item == nil && predicate.Namespace == "" {
+		return nil, false
+	}
+	if !predicate.matches(item) {
+		return nil, true
+	}
+	return item, true
+}
+
+// chunk appends up to size matching items from key from on to into, and returns
+// the key to go on at, "" at the end.
+func (s state) chunk(predicate *Predicate, from string, size int, into []*Item) ([]*Item, string) {
+	first, end := bounds(predicate.Namespace)
+	next := ""
+	seen := 0
+	s.items.Ascend(max(first, from), func(key string, item *Item) bool {
+		if key >= end {
+			return false
+		}
+		if seen == size {
+			next = key
+			return false
+		}
+		seen++
+		if predicate.matches(item) {
+			into = append(into, item)
+		}
+		return true
+	})
+	return into, next
+}

@@ -1,0 +1,107 @@
+package cacher
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// WatchOptions are those of a watch request. The caller has validated them and
+// set the default of SendInitialEvents.
+type WatchOptions struct {
+	Predicate
+	ResourceVersion   string
+	SendInitialEvents *bool
+	Match             metav1.ResourceVersionMatch
+	AllowBookmarks    bool
+	// Deadline is when the caller will end the watch; the last bookmark comes
+	// shortly before. Zero: none.
+	Deadline time.Time
+}
+
+// Watch opens a watch. It waits, as long as a request may block, where initial
+// events must not be older than a resource version. What concerns the resource
+// version (410, 504) is not an error of Watch but of the Watcher's first Next,
+// since clients get it as an event. Errors: *apierrors.StatusError, ErrClosed,
+// ctx's error.
+func (c *Cacher) Watch(ctx context.Context, opts WatchOptions) (*Watcher, error) {
+	route, err := routeWatch(&opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.awaitReady(ctx); err != nil {
+		return nil, err
+	}
+	switch route.start {
+	case liveNow:
+		route.rv, err = c.storeRevision(ctx)
+	case initialConsistent:
+		route.rv, err = c.waitConsistent(ctx)
+	case initialNotOlder:
+		err = c.waitUntilFresh(ctx, route.rv)
+	}
+	w := c.newWatcher(&opts)
+	if isTooLarge(err) {
+		w.fail(err)
+		return w, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w, c.register(w, route)
+}
+
+// newWatcher makes one that is not registered yet.
+func (c *Cacher) newWatcher(opts *WatchOptions) *Watcher {
+	now := time.Now()
+	w := &Watcher{cacher: c, predicate: opts.Predicate, slot: -1, wake: make(chan struct{}, 1)}
+	w.took.Store(now.UnixNano())
+	if opts.AllowBookmarks {
+		w.bookmarks.period = c.options.BookmarkPeriod
+	}
+	w.bookmarks.deadline = opts.Deadline
+	w.bookmarks.schedule(now)
+	return w
+}
+
+// fail lets Next return err, and then io.EOF. The watcher is not registered.
+func (w *Watcher) fail(err error) {
+	w.failure = err
+	w.ended.Store(true)
+}
+
+// register places the watcher at its start and lets it see what comes.
+func (c *Cacher) register(w *Watcher, route watchRoute) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch c.readiness.phase {
+	case ready:
+	case closed:
+		return fmt.Errorf("cacher: %s: %w", c.options.GroupResource, ErrClosed)
+	default:
+		// Re-initialised since the request began: its client resumes.
+		w.ended.Store(true)
+		return nil
+	}
+	w.cursor, w.live = c.window.end, c.window.end
+	switch route.start {
+	case liveNow:
+		w.start = route.rv
+	case liveCache:
+		w.start = c.rv
+	case since:
+		if route.rv < c.window.floor {
+			w.fail(watchTooOld(route.rv, c.window.floor))
+			return nil
+		}
+		w.start = route.rv
+		w.cursor = c.window.after(route.rv)
+	default:
+		w.start = c.rv
+		w.initial = &initialEvents{state: c.latest, predicate: &w.predicate, rv: c.rv, bookmark: route.bookmark}
+	}
+	c.watchers.add(w)
+	return nil
+}
