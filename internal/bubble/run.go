@@ -36,6 +36,7 @@ func (r *run) main(body func()) {
 // ends its goroutine can be reported, and the cleanups still run.
 func (r *run) watch(what string, f func()) {
 	exited := make(chan bool, 1)
+	// worker: reports its end to watch, or is shown as stuck
 	go func() {
 		returned := false
 		defer func() { exited <- !returned }()

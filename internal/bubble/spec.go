@@ -55,6 +55,7 @@ func Run(body func()) {
 	defer current.CompareAndSwap(r, nil)
 
 	ended := make(chan string, 1)
+	// worker: ends with the bubble, or is shown as stuck
 	go r.host(t, body, ended)
 	limit := time.NewTimer(RealLimit)
 	defer limit.Stop()
