@@ -1,0 +1,100 @@
+package manifest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// folder writes files, given as name and content in turn.
+func folder(t *testing.T, files ...string) string {
+	t.Helper()
+	root := t.TempDir()
+	for i := 0; i < len(files); i += 2 {
+		name := filepath.Join(root, files[i])
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(files[i+1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func TestAFolderIsReadWithAllBelowItButOnlyManifests(t *testing.T) {
+	root := folder(t, "b.yaml", "1", "a/deep/x.yml", "2", "a/y.JSON", "3", "README.md", "4", "c.yaml.bak", "5")
+	files, err := Read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []File{
+		{filepath.Join(root, "a/deep/x.yml"), []byte("2")},
+		{filepath.Join(root, "a/y.JSON"), []byte("3")},
+		{filepath.Join(root, "b.yaml"), []byte("1")},
+	}
+	if len(files) != len(want) {
+		t.Fatalf("got %d files, want %d", len(files), len(want))
+	}
+	for i := range want {
+		if files[i].Name != want[i].Name || string(files[i].Data) != string(want[i].Data) {
+			t.Errorf("file %d is %s with %q, want %s with %q", i, files[i].Name, files[i].Data, want[i].Name, want[i].Data)
+		}
+	}
+}
+
+func TestAFileThatIsNamedMayHaveAnyName(t *testing.T) {
+	root := folder(t, "objects.txt", goodConfigMap)
+	files, err := Read(filepath.Join(root, "objects.txt"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("got %d files, %v", len(files), err)
+	}
+	if objects, err := Load(files, testKinds()); err != nil || len(objects) != 1 {
+		t.Errorf("got %d objects, %v", len(objects), err)
+	}
+}
+
+func TestWhatCannotBeReadIsNamed(t *testing.T) {
+	root := folder(t, "good.yaml", goodConfigMap, "empty/readme", "")
+	link := filepath.Join(root, "links", "loop.yaml")
+	if err := os.Mkdir(filepath.Dir(link), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(link, link); err != nil {
+		t.Fatal(err)
+	}
+	dangling := filepath.Join(root, "dangling", "gone.yaml")
+	if err := os.Mkdir(filepath.Dir(dangling), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", dangling); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		path string
+		kind error
+		want string
+	}{
+		{filepath.Join(root, "none.yaml"), ErrNotFound, "none.yaml: no such file or folder; check the path"},
+		{filepath.Join(root, "empty"), ErrEmpty, "the folder holds no .yaml, .yml, .json file"},
+		{filepath.Join(root, "links"), ErrUnreadable, "loop.yaml: cannot read it: too many levels of symbolic links"},
+		{link, ErrUnreadable, "loop.yaml: cannot read it"},
+		{filepath.Join(root, "dangling"), ErrUnreadable, "gone.yaml: cannot read it: no such file"},
+		{os.DevNull, ErrUnreadable, "no regular file"},
+	} {
+		_, err := Read(test.path)
+		checkError(t, err, test.kind, test.want)
+	}
+}
+
+func TestAFileWithoutPermissionIsNamed(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may read everything")
+	}
+	root := folder(t, "secret.yaml", goodConfigMap)
+	if err := os.Chmod(filepath.Join(root, "secret.yaml"), 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Read(root)
+	checkError(t, err, ErrUnreadable, "secret.yaml: cannot read it: permission denied")
+}
