@@ -2,19 +2,20 @@ package indexer
 
 import (
 	"fmt"
-	"sync"
+	"maps"
+	"slices"
 	"sync/atomic"
-
-	"github.com/tidwall/btree"
 )
 
-// Func returns the values under which obj is found in an index. It must depend
-// on obj only.
+// Func returns the values under which obj is found in an index; the same value
+// twice counts once. It must depend on obj only. It runs in the writer's
+// goroutine and must not call the Indexer's Apply, Replace or AddIndex.
 type Func[T any] func(obj T) []string
 
 // Options of an Indexer. The zero value is usable.
 type Options[T any] struct {
-	// Indexes by name; more can be added later with AddIndex.
+	// Indexes by name; more can be added later with AddIndex. A name must not be
+	// empty and a function not nil.
 	Indexes map[string]Func[T]
 	// OnError, if set, is told of index functions that panicked, after the
 	// change was published, in the goroutine that made it.
@@ -25,127 +26,120 @@ type Options[T any] struct {
 type Change[T any] struct {
 	Key    string
 	Object T
-	Delete bool // Object is ignored
+	// Delete removes the key, Object is ignored.
+	Delete bool
 }
 
-type index[T any] struct {
-	name   string
-	f      Func[T]
-	values *btree.Map[string, *btree.Map[string, T]]
-}
-
-// Indexer holds the newest snapshot and makes the next one.
+// Indexer holds the newest snapshot and makes the next one. Use New; the zero
+// value is not usable. All methods may be called concurrently; those that write
+// take turns.
 type Indexer[T any] struct {
 	current atomic.Pointer[Snapshot[T]]
 	onError func(*IndexError)
-	writer  sync.Mutex
+
+	// writer holds the state while nobody writes. It is a channel and not a
+	// mutex because index functions, which are not ours, run while it is empty.
+	writer   chan *state[T]
+	failures atomic.Pointer[failures] // of the newest state
 }
 
-// New returns an empty Indexer.
+// New returns an empty Indexer whose resourceVersion is "". Errors:
+// ErrInvalidIndex.
 func New[T any](options Options[T]) (*Indexer[T], error) {
-	x := &Indexer[T]{onError: options.OnError}
-	x.current.Store(&Snapshot[T]{objects: btree.NewMap[string, T](32), indexes: map[string]*index[T]{}})
-	for name, f := range options.Indexes {
-		if err := x.AddIndex(name, f); err != nil {
+	x := &Indexer[T]{onError: options.OnError, writer: make(chan *state[T], 1)}
+	s := newState[T](0, nil)
+	for _, name := range slices.Sorted(maps.Keys(options.Indexes)) {
+		f := options.Indexes[name]
+		if err := validate(name, f); err != nil {
 			return nil, err
 		}
+		s.indexes = append(s.indexes, newIndex(name, f, s.generation))
 	}
+	x.finish(s, s.publish("", nil))
 	return x, nil
 }
 
-// Snapshot returns the newest snapshot, never nil, without a lock.
-func (x *Indexer[T]) Snapshot() *Snapshot[T] { return x.current.Load() }
-
-// Apply applies changes in order and publishes one new snapshot.
-func (x *Indexer[T]) Apply(changes []Change[T], resourceVersion string) *Snapshot[T] {
-	x.writer.Lock()
-	defer x.writer.Unlock()
-	next := x.Snapshot().copy(resourceVersion)
-	for _, c := range changes {
-		next.apply(c)
+func validate[T any](name string, f Func[T]) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%w: it has no name", ErrInvalidIndex)
+	case f == nil:
+		return fmt.Errorf("%w: %q has no function", ErrInvalidIndex, name)
 	}
-	x.current.Store(next)
-	return next
-}
-
-// Replace makes items the whole collection and publishes it at once.
-func (x *Indexer[T]) Replace(items []Change[T], resourceVersion string) *Snapshot[T] {
-	x.writer.Lock()
-	defer x.writer.Unlock()
-	next := &Snapshot[T]{objects: btree.NewMap[string, T](32), indexes: map[string]*index[T]{}, resourceVersion: resourceVersion}
-	for name, old := range x.Snapshot().indexes {
-		next.indexes[name] = &index[T]{name: name, f: old.f, values: btree.NewMap[string, *btree.Map[string, T]](32)}
-	}
-	for _, c := range items {
-		next.apply(c)
-	}
-	x.current.Store(next)
-	return next
-}
-
-// AddIndex adds an index over what is there and what will come.
-func (x *Indexer[T]) AddIndex(name string, f Func[T]) error {
-	x.writer.Lock()
-	defer x.writer.Unlock()
-	if name == "" || f == nil {
-		return fmt.Errorf("%w: %q", ErrInvalidIndex, name)
-	}
-	next := x.Snapshot().copy(x.Snapshot().resourceVersion)
-	if next.indexes[name] != nil {
-		return fmt.Errorf("%w: %q", ErrIndexExists, name)
-	}
-	ix := &index[T]{name: name, f: f, values: btree.NewMap[string, *btree.Map[string, T]](32)}
-	next.indexes[name] = ix
-	next.objects.Scan(func(key string, obj T) bool { ix.add(key, obj); return true })
-	x.current.Store(next)
 	return nil
 }
 
-// Errors returns the index errors that stand, by index and key.
-func (x *Indexer[T]) Errors() []*IndexError { return nil }
+// Snapshot returns the newest snapshot, never nil. It takes no lock.
+func (x *Indexer[T]) Snapshot() *Snapshot[T] { return x.current.Load() }
 
-func (s *Snapshot[T]) apply(c Change[T]) {
-	old, had := s.objects.Get(c.Key)
+// Apply applies changes in order and publishes one new snapshot, which it
+// returns. resourceVersion is that of the collection after all of them. Deleting
+// a key that is not there changes nothing. It does not keep changes.
+func (x *Indexer[T]) Apply(changes []Change[T], resourceVersion string) *Snapshot[T] {
+	s := <-x.writer
+	for i := range changes {
+		if c := &changes[i]; c.Delete {
+			s.delete(c.Key)
+		} else {
+			s.set(c.Key, c.Object)
+		}
+	}
+	return x.finish(s, s.publish(resourceVersion, x.current.Load()))
+}
+
+// Replace makes items the whole collection: it builds everything anew while
+// readers use the old snapshot, and swaps once. Of items with the same key the
+// last wins; one with Delete set is as if the key were not there. It is quickest
+// if items are in key order. It does not keep items.
+func (x *Indexer[T]) Replace(items []Change[T], resourceVersion string) *Snapshot[T] {
+	old := <-x.writer
+	s := newState(len(items), old.indexes)
+	s.fill(items)
+	return x.finish(s, s.publish(resourceVersion, nil))
+}
+
+// AddIndex adds an index over what is there and what will come, and publishes a
+// snapshot that has it, with the same resourceVersion. Errors: ErrInvalidIndex,
+// ErrIndexExists.
+func (x *Indexer[T]) AddIndex(name string, f Func[T]) error {
+	if err := validate(name, f); err != nil {
+		return err
+	}
+	s := <-x.writer
+	current := x.current.Load()
 	for _, ix := range s.indexes {
-		if had {
-			ix.remove(c.Key, old)
-		}
-		if !c.Delete {
-			ix.add(c.Key, c.Object)
+		if ix.name == name {
+			x.writer <- s
+			return fmt.Errorf("%w: %q", ErrIndexExists, name)
 		}
 	}
-	if c.Delete {
-		s.objects.Delete(c.Key)
-	} else {
-		s.objects.Set(c.Key, c.Object)
+	ix := newIndex(name, f, s.generation)
+	for _, c := range s.order.chunks {
+		for _, id := range c.ids {
+			at := s.objects.at(id)
+			s.post(ix, id, at.key, at.value)
+		}
 	}
+	s.indexes = append(s.indexes, ix)
+	x.finish(s, s.publish(current.resourceVersion, current))
+	return nil
 }
 
-func (ix *index[T]) add(key string, obj T) {
-	for _, v := range ix.f(obj) {
-		keys, ok := ix.values.Get(v)
-		if ok {
-			keys = keys.Copy()
-		} else {
-			keys = btree.NewMap[string, T](16)
-		}
-		keys.Set(key, obj)
-		ix.values.Set(v, keys)
-	}
-}
+// Errors returns the index errors that stand, by index, then key: each means
+// that an object is missing from an index. An error goes when its object changes
+// without panicking, is deleted or replaced.
+func (x *Indexer[T]) Errors() []*IndexError { return x.failures.Load().all() }
 
-func (ix *index[T]) remove(key string, obj T) {
-	for _, v := range ix.f(obj) {
-		keys, ok := ix.values.Get(v)
-		if !ok {
-			continue
-		}
-		keys = keys.Copy()
-		keys.Delete(key)
-		if keys.Len() == 0 {
-			ix.values.Delete(v)
-		} else {
-			ix.values.Set(v, keys)
+// finish makes next the newest snapshot, lets the next writer go on and reports.
+func (x *Indexer[T]) finish(s *state[T], next *Snapshot[T]) *Snapshot[T] {
+	fresh := s.failures.takeFresh()
+	x.failures.Store(s.failures)
+	x.current.Store(next)
+	x.writer <- s
+	if x.onError != nil {
+		for _, e := range fresh {
+			x.onError(e)
 		}
 	}
+	return next
 }

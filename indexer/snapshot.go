@@ -3,74 +3,115 @@ package indexer
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
-
-	"github.com/tidwall/btree"
 )
 
-// Snapshot is one immutable state of the collection.
+// Snapshot is one state of the collection. It never changes, so all methods may
+// be called concurrently, for as long as it is kept; none takes a lock. Objects
+// are shared with all other readers and must not be changed.
 type Snapshot[T any] struct {
-	objects         *btree.Map[string, T]
-	indexes         map[string]*index[T]
+	objects         view[T]
+	order           idList
+	indexes         []indexView
 	resourceVersion string
 }
 
-func (s *Snapshot[T]) copy(resourceVersion string) *Snapshot[T] {
-	next := &Snapshot[T]{objects: s.objects.Copy(), indexes: map[string]*index[T]{}, resourceVersion: resourceVersion}
-	for name, ix := range s.indexes {
-		next.indexes[name] = &index[T]{name: name, f: ix.f, values: ix.values.Copy()}
-	}
-	return next
-}
-
-// ResourceVersion is that of the collection.
+// ResourceVersion returns that of the collection, as the writer gave it; "" at
+// first.
 func (s *Snapshot[T]) ResourceVersion() string { return s.resourceVersion }
 
-// Len is how many objects there are.
-func (s *Snapshot[T]) Len() int { return s.objects.Len() }
+// Len returns how many objects there are.
+func (s *Snapshot[T]) Len() int { return s.objects.length }
 
-// Get returns the object under key.
-func (s *Snapshot[T]) Get(key string) (T, bool) { return s.objects.Get(key) }
+// Get returns the object under key and whether there is one.
+func (s *Snapshot[T]) Get(key string) (T, bool) {
+	if _, at := s.objects.find(key); at != nil {
+		return at.value, true
+	}
+	var zero T
+	return zero, false
+}
 
-// All yields every object in key order.
+// All yields every key and object in key order, without copying.
 func (s *Snapshot[T]) All() iter.Seq2[string, T] {
-	return func(yield func(string, T) bool) { s.objects.Scan(yield) }
-}
-
-// Keys returns all keys in order.
-func (s *Snapshot[T]) Keys() []string { return s.objects.Keys() }
-
-// List returns all objects in key order.
-func (s *Snapshot[T]) List() []T { return s.objects.Values() }
-
-// Namespace yields the objects with keys "ns/…", in key order.
-func (s *Snapshot[T]) Namespace(ns string) iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
-		s.objects.Ascend(ns+"/", func(key string, obj T) bool {
-			return strings.HasPrefix(key, ns+"/") && yield(key, obj)
-		})
+		each(&s.order, &s.objects, position{}, s.order.end(), yield)
 	}
 }
 
-// ByIndex yields the objects that the index has under value, in key order.
+// Keys returns all keys in order, in a slice of the caller's.
+func (s *Snapshot[T]) Keys() []string {
+	keys := make([]string, 0, s.Len())
+	for key := range s.All() {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// List returns all objects in key order, in a slice of the caller's.
+func (s *Snapshot[T]) List() []T {
+	objects := make([]T, 0, s.Len())
+	for _, object := range s.All() {
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+// Namespace yields keys and objects of one namespace, those with keys
+// "namespace/…", in key order, without copying. The namespace "" has the keys
+// without a slash, those of cluster-scoped objects; to find them it looks at
+// every key.
+func (s *Snapshot[T]) Namespace(namespace string) iter.Seq2[string, T] {
+	return func(yield func(string, T) bool) {
+		if namespace == "" {
+			for key, object := range s.All() {
+				if !strings.Contains(key, "/") && !yield(key, object) {
+					return
+				}
+			}
+			return
+		}
+		from := lowerBound(&s.order, &s.objects, namespace+"/")
+		to := lowerBound(&s.order, &s.objects, namespace+string('/'+1))
+		each(&s.order, &s.objects, from, to, yield)
+	}
+}
+
+// ByIndex yields the keys and objects that an index has under value, in key
+// order, without copying. Errors: ErrUnknownIndex.
 func (s *Snapshot[T]) ByIndex(name, value string) (iter.Seq2[string, T], error) {
-	ix := s.indexes[name]
-	if ix == nil {
-		return nil, fmt.Errorf("%w: %q", ErrUnknownIndex, name)
+	values, err := s.index(name)
+	if err != nil {
+		return nil, err
 	}
-	keys, _ := ix.values.Get(value)
 	return func(yield func(string, T) bool) {
-		if keys != nil {
-			keys.Scan(yield)
+		if _, at := values.find(value); at != nil {
+			each(&at.value, &s.objects, position{}, at.value.end(), yield)
 		}
 	}, nil
 }
 
-// IndexValues returns the values of the index, in order.
+// IndexValues returns the values under which an index has objects, in order, in
+// a slice of the caller's. Errors: ErrUnknownIndex.
 func (s *Snapshot[T]) IndexValues(name string) ([]string, error) {
-	ix := s.indexes[name]
-	if ix == nil {
-		return nil, fmt.Errorf("%w: %q", ErrUnknownIndex, name)
+	values, err := s.index(name)
+	if err != nil {
+		return nil, err
 	}
-	return ix.values.Keys(), nil
+	found := make([]string, 0, values.length)
+	for id := range values.ids {
+		found = append(found, values.at(id).key)
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+func (s *Snapshot[T]) index(name string) (*view[idList], error) {
+	for i := range s.indexes {
+		if s.indexes[i].name == name {
+			return &s.indexes[i].values, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %q", ErrUnknownIndex, name)
 }
