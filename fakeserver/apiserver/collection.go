@@ -1,0 +1,225 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/listwatch/listwatch/fakeserver/cacher"
+	"github.com/listwatch/listwatch/fakeserver/storage"
+)
+
+// collection is the objects of one resource on one server. Writes go to the
+// store; reads and watches go through a cacher that is made at the first use.
+type collection struct {
+	kind  *storedKind
+	store storage.Store
+
+	mu     sync.Mutex // guards making and closed; never held while waiting
+	making *making
+	closed bool
+}
+
+// making is one attempt to make the cacher. done is closed when the rest is set.
+type making struct {
+	done   chan struct{}
+	cacher *cacher.Cacher
+	err    error
+}
+
+// reader returns the cacher. Callers that come while it is being made wait for
+// it; an attempt that failed is repeated by the next caller.
+func (c *collection) reader(ctx context.Context) (*cacher.Cacher, error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, fmt.Errorf("%s: %w", c.kind.resource, ErrClosed)
+	}
+	m := c.making
+	first := m == nil
+	if first {
+		m = &making{done: make(chan struct{})}
+		c.making = m
+	}
+	c.mu.Unlock()
+	if first {
+		c.make(m)
+	}
+	select {
+	case <-m.done:
+		return m.cacher, m.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (c *collection) make(m *making) {
+	defer close(m.done)
+	m.cacher, m.err = cacher.New(cacher.Options{
+		Store:         c.store,
+		Prefix:        c.kind.prefix,
+		Decode:        func(kv storage.KeyValue) (runtime.Object, error) { return decodeStored(c.kind, kv) },
+		Fields:        c.kind.labels.set,
+		GroupResource: c.kind.resource,
+	})
+	if m.err != nil {
+		c.mu.Lock()
+		c.making = nil
+		c.mu.Unlock()
+	}
+}
+
+// existing returns the cacher if it was made.
+func (c *collection) existing() *cacher.Cacher {
+	c.mu.Lock()
+	m := c.making
+	c.mu.Unlock()
+	if m == nil {
+		return nil
+	}
+	<-m.done
+	return m.cacher
+}
+
+// close ends the cacher, if there is one, and lets no other be made.
+func (c *collection) close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	if made := c.existing(); made != nil {
+		made.Close()
+	}
+}
+
+func (c *collection) key(namespace, name string) string {
+	if namespace == "" {
+		return c.kind.prefix + name
+	}
+	return c.kind.prefix + namespace + "/" + name
+}
+
+// record is an object as the store has it.
+type record struct {
+	object   runtime.Object // the caller's own
+	revision int64
+	bytes    []byte // as stored
+}
+
+func (c *collection) get(ctx context.Context, namespace, name string) (record, error) {
+	kv, err := c.store.Get(ctx, c.key(namespace, name), 0)
+	if err != nil {
+		return record{}, c.storeError(err, name)
+	}
+	obj, err := decodeStored(c.kind, kv)
+	if err != nil {
+		return record{}, err
+	}
+	return record{object: obj, revision: kv.ModRevision, bytes: kv.Value}, nil
+}
+
+// create stores a new object and sets its resourceVersion.
+func (c *collection) create(ctx context.Context, namespace, name string, obj runtime.Object) error {
+	data, err := encodeStored(c.kind, obj)
+	if err != nil {
+		return err
+	}
+	kv, err := c.store.Create(ctx, c.key(namespace, name), data)
+	if err != nil {
+		return c.storeError(err, name)
+	}
+	return setVersion(obj, kv.ModRevision)
+}
+
+// storeError translates the errors that a client must understand. A conflict is
+// left alone: those who write retry.
+func (c *collection) storeError(err error, name string) error {
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		return apierrors.NewNotFound(c.kind.resource, name)
+	case errors.Is(err, storage.ErrExists):
+		return apierrors.NewAlreadyExists(c.kind.resource, name)
+	}
+	return err
+}
+
+// errUnchanged may be returned by a change: nothing is to be written.
+var errUnchanged = errors.New("apiserver: nothing to write")
+
+// outcome is what change wants to happen to a record.
+type outcome struct {
+	object      runtime.Object // the new state; what the client is answered
+	remove      bool           // the object goes away altogether
+	keepVersion bool           // and what is answered has the version it had until then
+}
+
+// change reads an object, lets decide make the new state, and writes it if the
+// object is still the same; otherwise it starts again. decide gets its own copy.
+// The result's object has the resourceVersion of the write, or of the deletion
+// if it was removed; a state equal to the stored one is not written.
+func (c *collection) change(ctx context.Context, namespace, name string,
+	decide func(current record) (outcome, error)) (outcome, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return outcome{}, err
+		}
+		current, err := c.get(ctx, namespace, name)
+		if err != nil {
+			return outcome{}, err
+		}
+		result, err := decide(current)
+		if errors.Is(err, errUnchanged) {
+			return result, nil
+		}
+		if err != nil {
+			return outcome{}, err
+		}
+		err = c.write(ctx, c.key(namespace, name), current, result)
+		if errors.Is(err, storage.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return outcome{}, c.storeError(err, name)
+		}
+		return result, nil
+	}
+}
+
+func (c *collection) write(ctx context.Context, key string, current record, result outcome) error {
+	if result.remove {
+		kv, err := c.store.Delete(ctx, key, current.revision)
+		if err != nil {
+			return err
+		}
+		if result.keepVersion {
+			return setVersion(result.object, current.revision)
+		}
+		return setVersion(result.object, kv.ModRevision)
+	}
+	data, err := encodeStored(c.kind, result.object)
+	if err != nil {
+		return err
+	}
+	if string(data) == string(current.bytes) {
+		return setVersion(result.object, current.revision)
+	}
+	kv, err := c.store.Update(ctx, key, data, current.revision)
+	if err != nil {
+		return err
+	}
+	return setVersion(result.object, kv.ModRevision)
+}
+
+func setVersion(obj runtime.Object, revision int64) error {
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCodec, err)
+	}
+	accessor.SetResourceVersion(strconv.FormatInt(revision, 10))
+	return nil
+}

@@ -1,0 +1,190 @@
+package apiserver
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// serveDiscovery answers the documents from which clients learn what there is.
+// They do not depend on the method: recorded so.
+func (s *Server) serveDiscovery(w http.ResponseWriter, r *http.Request, t target) error {
+	var doc apiruntime.Object
+	switch t.kind {
+	case targetVersions:
+		doc = &metav1.APIVersions{Versions: []string{"v1"}, ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{
+			{ClientCIDR: "0.0.0.0/0", ServerAddress: r.Host},
+		}}
+	case targetGroups:
+		doc = s.groupList()
+	case targetGroup:
+		group := s.catalog.byName[t.gvr.Group]
+		if group == nil || group.name == "" {
+			sendNotFound(w)
+			return nil
+		}
+		described := group.describe()
+		doc = &described
+	default:
+		doc = s.catalog.byName[t.gvr.Group].version(t.gvr.Version).describe()
+	}
+	return sendDiscovery(w, r, doc)
+}
+
+// sendDiscovery negotiates: a form that is not served, like the aggregated one,
+// falls through to the next of the header, and at last to JSON, which clients
+// accept in its place.
+func sendDiscovery(w http.ResponseWriter, r *http.Request, doc apiruntime.Object) error {
+	out, err := negotiateFor(r)
+	if err != nil {
+		if !strings.Contains(r.Header.Get("Accept"), "apidiscovery.k8s.io") {
+			return err
+		}
+		out = output{}
+	}
+	name := strings.TrimPrefix(strings.TrimPrefix(typeName(doc), "*"), "v1.")
+	gvk := schema.GroupVersionKind{Version: "v1", Kind: name}
+	if core, ok := doc.(*metav1.APIResourceList); out.format != formatProtobuf &&
+		(name == "APIVersions" || ok && core.GroupVersion == "v1") {
+		gvk.Version = "" // the oldest documents say no version
+	}
+	return sendObject(w, out, http.StatusOK, gvk, doc)
+}
+
+func typeName(obj any) string {
+	switch obj.(type) {
+	case *metav1.APIVersions:
+		return "APIVersions"
+	case *metav1.APIGroupList:
+		return "APIGroupList"
+	case *metav1.APIGroup:
+		return "APIGroup"
+	}
+	return "APIResourceList"
+}
+
+func (s *Server) groupList() *metav1.APIGroupList {
+	list := &metav1.APIGroupList{Groups: []metav1.APIGroup{}}
+	for _, g := range s.catalog.groups {
+		if g.name != "" {
+			list.Groups = append(list.Groups, g.describe())
+		}
+	}
+	return list
+}
+
+func (g *apiGroup) describe() metav1.APIGroup {
+	described := metav1.APIGroup{Name: g.name}
+	for _, v := range g.versions {
+		described.Versions = append(described.Versions, metav1.GroupVersionForDiscovery{
+			GroupVersion: v.gv.String(), Version: v.gv.Version,
+		})
+	}
+	described.PreferredVersion = described.Versions[0]
+	return described
+}
+
+// describe lists the resources of a version, each followed by its subresources.
+func (v *apiVersion) describe() *metav1.APIResourceList {
+	list := &metav1.APIResourceList{GroupVersion: v.gv.String(), APIResources: []metav1.APIResource{}}
+	for _, r := range v.resources {
+		list.APIResources = append(list.APIResources, r.describe()...)
+	}
+	return list
+}
+
+func (r *resource) describe() []metav1.APIResource {
+	gr := r.gvr.GroupResource()
+	name := r.gvr.Resource
+	main := metav1.APIResource{
+		Name: name, SingularName: strings.ToLower(r.gvk.Kind), Namespaced: r.namespaced, Kind: r.gvk.Kind,
+		Verbs: r.verbs, ShortNames: shortNames[gr], Categories: categoriesOf(gr),
+		StorageVersionHash: versionHash(r.stored.gvk),
+	}
+	described := []metav1.APIResource{main}
+	sub := metav1.APIResource{Namespaced: r.namespaced, Kind: r.gvk.Kind, Verbs: metav1.Verbs{"get", "patch", "update"}}
+	if gr.String() == "namespaces" {
+		finalize := sub
+		finalize.Name, finalize.Verbs = name+"/finalize", metav1.Verbs{"update"}
+		described = append(described, finalize)
+	}
+	if r.scale != nil {
+		scale := sub
+		scale.Name, scale.Group, scale.Version, scale.Kind = name+"/scale", r.scale.Group, r.scale.Version, r.scale.Kind
+		described = append(described, scale)
+	}
+	if r.hasStatus {
+		status := sub
+		status.Name = name + "/status"
+		described = append(described, status)
+	}
+	return described
+}
+
+// versionHash tells storage versions apart without saying which they are.
+func versionHash(gvk schema.GroupVersionKind) string {
+	sum := sha256.Sum256([]byte(gvk.Group + "/" + gvk.Version + "/" + gvk.Kind))
+	return base64.StdEncoding.EncodeToString(sum[:8])
+}
+
+func defaultVersion() version.Info {
+	return version.Info{
+		Major: "1", Minor: "37", EmulationMajor: "1", EmulationMinor: "37",
+		MinCompatibilityMajor: "1", MinCompatibilityMinor: "36",
+		GitVersion: "v1.37.2", GitCommit: "fakeserver", GitTreeState: "clean", BuildDate: "1970-01-01T00:00:00Z",
+		GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+}
+
+// serveOther answers what is no API: the version, health, and the root.
+func (s *Server) serveOther(w http.ResponseWriter, r *http.Request) error {
+	switch path := strings.TrimSuffix(r.URL.Path, "/"); {
+	case path == "":
+		return sendJSON(w, map[string]any{"paths": s.paths()})
+	case path == "/version":
+		if r.Method != http.MethodGet {
+			return errMethod()
+		}
+		return sendJSON(w, s.options.Version)
+	case serveHealth(w, r):
+		return nil
+	}
+	sendNotFound(w)
+	return nil
+}
+
+func sendJSON(w http.ResponseWriter, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	send(w, http.StatusOK, formatJSON.String(), data)
+	return nil
+}
+
+func (s *Server) paths() []string {
+	paths := []string{"/api", "/apis", "/healthz", "/healthz/ping", "/livez", "/livez/ping", "/readyz", "/readyz/ping", "/version"}
+	for _, g := range s.catalog.groups {
+		if g.name != "" {
+			paths = append(paths, "/apis/"+g.name)
+		}
+		for _, v := range g.versions {
+			if g.name == "" {
+				paths = append(paths, "/api/"+v.gv.Version)
+			} else {
+				paths = append(paths, "/apis/"+v.gv.String())
+			}
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}

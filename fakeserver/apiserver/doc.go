@@ -1,0 +1,34 @@
+// Package apiserver is the HTTP face of the fake server: discovery, get, list,
+// watch, create, update, delete, /status and /scale of every resource that
+// client-go's generated clientset knows, over one storage.Store and one
+// cacher.Cacher per resource.
+//
+// Promises: status codes, headers, bodies and error texts are those that a real
+// kube-apiserver 1.37 was recorded to send, as far as this package goes; reads
+// and watches come from the cacher with all its guarantees; a write is one
+// compare-and-swap in the store, retried when it raced, so that concurrent
+// writers lose nothing; an object is encoded once per version and media type,
+// however many readers it has; a handler that panics answers 500 and harms
+// nobody else. All versions of a resource are views of one stored object.
+//
+// Not promised, and not there yet: PATCH (415), Table (an Accept list falls
+// through to its next form), aggregated discovery (answered in the old form,
+// which clients accept), OpenAPI, custom resources, resources that cannot be
+// listed (reviews, bindings, evictions, tokens), the deprecated /watch/ paths,
+// websockets, compression, tracking of managedFields (they are dropped),
+// defaulting and validation of specs beyond metadata, admission beyond the life
+// of namespaces, authentication. No controllers run: a namespace that was
+// deleted waits for PUT of /finalize, and the finalizers of foreground and
+// orphaning deletion for someone to remove them.
+//
+// Conversion between versions rewrites apiVersion and keeps what both versions
+// name alike; a field that the stored version does not have is lost. That
+// matters for versions long removed and for autoscaling/v1, whose target CPU
+// utilisation is not translated into a metric of v2. Copies of a resource in
+// the group extensions are resources of their own.
+//
+// Limits: bodies up to 3 MiB (413 beyond), one Accept header as a whole.
+//
+// Goroutines: none of its own. ServeHTTP runs in the caller's; each cacher that
+// was needed has those that its package counts. Close ends them and waits.
+package apiserver

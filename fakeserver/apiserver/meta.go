@@ -1,0 +1,163 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// validateNew checks the metadata of an object to be created.
+func validateNew(r *resource, obj metav1.Object) error {
+	errs := validation.ValidateObjectMetaAccessor(obj, r.namespaced, r.stored.behaviour.nameFunc(), field.NewPath("metadata"))
+	return invalid(r, obj.GetName(), errs)
+}
+
+func invalid(r *resource, name string, errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(schema.GroupKind{Group: r.stored.gvk.Group, Kind: r.gvk.Kind}, name, errs)
+}
+
+// explainExists says, of a name that is taken, whether it will become free.
+func (c *collection) explainExists(ctx context.Context, obj metav1.Object, exists error) error {
+	current, err := c.get(ctx, obj.GetNamespace(), obj.GetName())
+	if err != nil {
+		return exists
+	}
+	holder, err := meta.Accessor(current.object)
+	var status *apierrors.StatusError
+	if err != nil || holder.GetDeletionTimestamp() == nil || !errors.As(exists, &status) {
+		return exists
+	}
+	status.ErrStatus.Message = "object is being deleted: " + status.ErrStatus.Message
+	return status
+}
+
+// inherit gives next what an update cannot change, from old, and checks the
+// rest of the metadata. Both are of the stored kind.
+func inherit(r *resource, next, old runtime.Object) error {
+	nextMeta, oldMeta, err := accessors(next, old)
+	if err != nil {
+		return err
+	}
+	nextMeta.SetCreationTimestamp(oldMeta.GetCreationTimestamp())
+	nextMeta.SetGeneration(oldMeta.GetGeneration())
+	nextMeta.SetResourceVersion(oldMeta.GetResourceVersion())
+	if nextMeta.GetUID() == "" {
+		nextMeta.SetUID(oldMeta.GetUID())
+	}
+	if nextMeta.GetDeletionTimestamp() == nil {
+		nextMeta.SetDeletionTimestamp(oldMeta.GetDeletionTimestamp())
+	}
+	if nextMeta.GetDeletionGracePeriodSeconds() == nil {
+		nextMeta.SetDeletionGracePeriodSeconds(oldMeta.GetDeletionGracePeriodSeconds())
+	}
+	path := field.NewPath("metadata")
+	errs := validation.ValidateObjectMetaAccessor(nextMeta, r.namespaced, anyName, path)
+	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(nextMeta, oldMeta, path)...)
+	return invalid(r, nextMeta.GetName(), errs)
+}
+
+// anyName: a name that exists was checked when it was created.
+func anyName(string, bool) []string { return nil }
+
+func accessors(a, b runtime.Object) (metav1.Object, metav1.Object, error) {
+	first, err := meta.Accessor(a)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrCodec, err)
+	}
+	second, err := meta.Accessor(b)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrCodec, err)
+	}
+	return first, second, nil
+}
+
+// countChange bumps the generation if what it counts has changed.
+func countChange(k *storedKind, next, old runtime.Object) {
+	if !k.behaviour.generation {
+		return
+	}
+	nextMeta, oldMeta, err := accessors(next, old)
+	if err != nil {
+		return
+	}
+	changed := contentChanged(next, old)
+	if k.behaviour.annotationsCount {
+		changed = changed || !equality.Semantic.DeepEqual(nextMeta.GetAnnotations(), oldMeta.GetAnnotations())
+	}
+	if changed {
+		nextMeta.SetGeneration(oldMeta.GetGeneration() + 1)
+	}
+}
+
+// contentChanged compares everything but metadata and status.
+func contentChanged(a, b runtime.Object) bool {
+	va, vb := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
+	for i := range va.NumField() {
+		switch va.Type().Field(i).Name {
+		case "TypeMeta", "ObjectMeta", "Status":
+			continue
+		}
+		if !equality.Semantic.DeepEqual(va.Field(i).Interface(), vb.Field(i).Interface()) {
+			return true
+		}
+	}
+	return false
+}
+
+// copyField sets a top-level field of dst to that of src, if there is one.
+func copyField(dst, src runtime.Object, name string) {
+	from := reflect.ValueOf(src).Elem().FieldByName(name)
+	to := reflect.ValueOf(dst).Elem().FieldByName(name)
+	if from.IsValid() && to.IsValid() {
+		to.Set(from)
+	}
+}
+
+func clearField(obj runtime.Object, name string) {
+	if f := reflect.ValueOf(obj).Elem().FieldByName(name); f.IsValid() {
+		f.SetZero()
+	}
+}
+
+// errUID answers a write that names the uid of another object.
+func (c *collection) errUID(namespace, name string, wanted, actual types.UID) error {
+	key := "/registry/" + c.kind.resource.Resource + "/" + name
+	if namespace != "" {
+		key = "/registry/" + c.kind.resource.Resource + "/" + namespace + "/" + name
+	}
+	return apierrors.NewConflict(c.kind.resource, name, fmt.Errorf("StorageError: invalid object, Code: 4, Key: %s, "+
+		"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s",
+		key, wanted, actual))
+}
+
+// goneWith says whether a state may be removed from the store: it waits for
+// deletion, and for nobody.
+func goneWith(obj runtime.Object) bool {
+	accessor, err := meta.Accessor(obj)
+	if err != nil || accessor.GetDeletionTimestamp() == nil || len(accessor.GetFinalizers()) > 0 {
+		return false
+	}
+	if seconds := accessor.GetDeletionGracePeriodSeconds(); seconds != nil && *seconds > 0 {
+		return false
+	}
+	return len(specFinalizers(obj)) == 0
+}
+
+func without(list []string, dropped ...string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(dropped, s) })
+}

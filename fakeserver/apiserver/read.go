@@ -1,0 +1,161 @@
+package apiserver
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	internalscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	internalvalidation "k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listwatch/listwatch/fakeserver/cacher"
+)
+
+// decodeQuery reads query parameters into options. A value that does not parse
+// is 400 with the parser's text.
+func decodeQuery(query url.Values, into runtime.Object) error {
+	if err := internalscheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, into); err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	return nil
+}
+
+// isWatch reads the parameter watch as DecodeParameters does: anything but
+// "false" and "0" is true, except absence.
+func isWatch(query url.Values) bool {
+	if !query.Has("watch") {
+		return false
+	}
+	v := query.Get("watch")
+	return v != "false" && v != "0"
+}
+
+// listOptions reads and validates the parameters of list, watch and
+// deletecollection.
+func (q *request) listOptions() (internalversion.ListOptions, error) {
+	var options internalversion.ListOptions
+	if err := decodeQuery(q.URL.Query(), &options); err != nil {
+		return options, err
+	}
+	internalversion.SetListOptionsDefaults(&options, true)
+	if errs := internalvalidation.ValidateListOptions(&options, true); len(errs) > 0 {
+		return options, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+	}
+	selector, err := q.resource.stored.labels.selectorFor(options.FieldSelector)
+	if err != nil {
+		return options, apierrors.NewBadRequest(err.Error())
+	}
+	options.FieldSelector = selector
+	return options, nil
+}
+
+// predicate says which objects a list or watch is about.
+func (q *request) predicate(options internalversion.ListOptions) cacher.Predicate {
+	p := cacher.Predicate{Labels: options.LabelSelector, Fields: options.FieldSelector}
+	p.Namespace = q.namespace
+	if name, ok := requiredName(options.FieldSelector); ok {
+		p.Name = name
+	}
+	return p
+}
+
+func requiredName(selector fields.Selector) (string, bool) {
+	if selector == nil {
+		return "", false
+	}
+	return selector.RequiresExactMatch("metadata.name")
+}
+
+// get answers GET of an object, or of its status, which is the same.
+func (s *Server) get(q *request) error {
+	out, err := negotiateFor(q.Request, partialObject, partialList)
+	if err != nil {
+		return err
+	}
+	var options metav1.GetOptions
+	if err := decodeQuery(q.URL.Query(), &options); err != nil {
+		return err
+	}
+	reader, err := q.objects.reader(q.Context())
+	if err != nil {
+		return err
+	}
+	item, err := reader.Get(q.Context(), q.namespace, q.name, options.ResourceVersion)
+	if err != nil {
+		return err
+	}
+	e := newEncoder(q.resource, out)
+	if err := e.checkForm(false); err != nil {
+		return err
+	}
+	body, err := e.item(item)
+	if err != nil {
+		return err
+	}
+	return e.sendBody(q.w, http.StatusOK, body)
+}
+
+// checkForm refuses the form of a list for an object and the reverse.
+func (e encoder) checkForm(isList bool) error {
+	text, kind := "", internalPackage(e.resource.gvk.Group)+"."+e.resource.gvk.Kind
+	switch {
+	case isList && e.out.as == partialObject:
+		text = fmt.Sprintf("you requested %s, but the requested object is a list (*%sList)", e.out.as, kind)
+	case !isList && e.out.as == partialList:
+		text = fmt.Sprintf("you requested %s, but the requested object is not a list (*%s)", e.out.as, kind)
+	default:
+		return nil
+	}
+	return newStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, text)
+}
+
+func (s *Server) list(q *request) error {
+	out, err := negotiateFor(q.Request, partialObject, partialList)
+	if err != nil {
+		return err
+	}
+	options, err := q.listOptions()
+	if err != nil {
+		return err
+	}
+	reader, err := q.objects.reader(q.Context())
+	if err != nil {
+		return err
+	}
+	result, err := reader.List(q.Context(), cacher.ListOptions{
+		Predicate:       q.predicate(options),
+		ResourceVersion: options.ResourceVersion,
+		Match:           options.ResourceVersionMatch,
+		Limit:           options.Limit,
+		Continue:        options.Continue,
+	})
+	if err != nil {
+		return err
+	}
+	e := newEncoder(q.resource, out)
+	if err := e.checkForm(true); err != nil {
+		return err
+	}
+	bodies := make([][]byte, len(result.Items))
+	for i, item := range result.Items {
+		if bodies[i], err = e.item(item); err != nil {
+			return err
+		}
+	}
+	return e.sendList(q.w, listMeta(result), bodies)
+}
+
+func listMeta(result cacher.ListResult) metav1.ListMeta {
+	return metav1.ListMeta{
+		ResourceVersion:    strconv.FormatUint(result.ResourceVersion, 10),
+		Continue:           result.Continue,
+		RemainingItemCount: result.Remaining,
+	}
+}

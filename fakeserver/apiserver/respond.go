@@ -1,0 +1,108 @@
+package apiserver
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var statusKind = schema.GroupVersionKind{Version: "v1", Kind: "Status"}
+
+// negotiateFor is negotiate with what the request says elsewhere about form.
+func negotiateFor(r *http.Request, forms ...string) (output, error) {
+	out, err := negotiate(r.Header.Get("Accept"), forms...)
+	if err != nil {
+		return out, err
+	}
+	switch r.URL.Query().Get("pretty") {
+	case "1", "true":
+		out.pretty = true
+	case "":
+		agent := r.UserAgent()
+		for _, human := range []string{"curl", "Wget", "Mozilla/5.0"} {
+			out.pretty = out.pretty || strings.HasPrefix(agent, human)
+		}
+	}
+	return out, nil
+}
+
+// send writes a whole answer.
+func send(w http.ResponseWriter, code int, contentType string, data []byte) {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-cache, private")
+	h.Set("Content-Length", strconv.Itoa(len(data)))
+	w.WriteHeader(code)
+	_, _ = w.Write(data) // the reader is gone: nobody is left to be told
+}
+
+// sendObject writes an object of kind gvk that is no stored one.
+func sendObject(w http.ResponseWriter, out output, code int, gvk schema.GroupVersionKind, obj runtime.Object) error {
+	out.as = ""
+	body, err := encodeBody(obj, gvk, out.format)
+	if err != nil {
+		return err
+	}
+	data, err := out.finish(gvk, body)
+	if err != nil {
+		return err
+	}
+	send(w, code, out.format.String(), data)
+	return nil
+}
+
+// sendStored writes an object of the stored kind.
+func (e encoder) sendStored(w http.ResponseWriter, code int, obj runtime.Object) error {
+	body, err := e.body(obj)
+	if err != nil {
+		return err
+	}
+	return e.sendBody(w, code, body)
+}
+
+func (e encoder) sendBody(w http.ResponseWriter, code int, body []byte) error {
+	data, err := e.out.finish(e.kind(), body)
+	if err != nil {
+		return err
+	}
+	send(w, code, e.out.format.String(), data)
+	return nil
+}
+
+func (e encoder) sendList(w http.ResponseWriter, meta metav1.ListMeta, bodies [][]byte) error {
+	data, err := e.list(meta, bodies)
+	if err != nil {
+		return err
+	}
+	send(w, http.StatusOK, e.out.format.String(), data)
+	return nil
+}
+
+// sendError writes err as a Status, in the format that the request accepts if
+// it accepts any.
+func sendError(w http.ResponseWriter, r *http.Request, err error) {
+	out, negotiateErr := negotiateFor(r, partialObject, partialList)
+	if negotiateErr != nil {
+		out = output{}
+	}
+	status := statusOf(err)
+	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(d.RetryAfterSeconds)))
+	}
+	if err := sendObject(w, out, int(status.Code), statusKind, &status); err != nil {
+		send(w, http.StatusInternalServerError, "text/plain;charset=utf-8", []byte(err.Error()+"\n"))
+	}
+}
+
+// sendText answers where no API is.
+func sendText(w http.ResponseWriter, code int, text string) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	send(w, code, "text/plain;charset=utf-8", []byte(text))
+}
+
+func sendNotFound(w http.ResponseWriter) { sendText(w, http.StatusNotFound, "404 page not found\n") }

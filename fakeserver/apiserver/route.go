@@ -1,0 +1,123 @@
+package apiserver
+
+import (
+	"net/http"
+	"slices"
+)
+
+// request is one request for a resource that exists.
+type request struct {
+	*http.Request
+	w http.ResponseWriter
+	target
+	resource *resource
+	objects  *collection
+}
+
+// route finds who answers. An error is answered by the caller.
+func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
+	t := parsePath(r.URL.EscapedPath())
+	switch t.kind {
+	case targetOther:
+		return s.serveOther(w, r)
+	case targetVersions, targetGroups, targetGroup:
+		return s.serveDiscovery(w, r, t)
+	}
+	group := s.catalog.byName[t.gvr.Group]
+	if group == nil {
+		sendNotFound(w)
+		return nil
+	}
+	switch {
+	case t.kind == targetNowhere || group.version(t.gvr.Version) == nil:
+		return errNoResource()
+	case t.kind == targetVersion:
+		return s.serveDiscovery(w, r, t)
+	}
+	found, _ := s.catalog.lookup(t.gvr)
+	if found == nil {
+		return errNoResource()
+	}
+	q := &request{Request: r, w: w, target: t, resource: found, objects: s.collections[found.stored]}
+	answer, err := s.choose(q)
+	if err != nil {
+		return err
+	}
+	return answer(q)
+}
+
+// choose finds the handler of a request, by what it names and by its method.
+func (s *Server) choose(q *request) (func(*request) error, error) {
+	if q.namespace != "" && !q.resource.namespaced {
+		return nil, errNoResource()
+	}
+	if q.resource.namespaced && q.namespace == "" {
+		switch {
+		case q.name != "":
+			return nil, errNoResource()
+		case q.Method != http.MethodGet:
+			return nil, errMethod()
+		}
+	}
+	switch {
+	case q.subresource != "":
+		return s.chooseSub(q)
+	case q.name != "":
+		return q.byVerb(map[string]verb{
+			http.MethodGet:    {"get", s.get},
+			http.MethodPut:    {"update", s.update},
+			http.MethodPatch:  {"patch", s.patch},
+			http.MethodDelete: {"delete", s.delete},
+		})
+	}
+	read := verb{"list", s.list}
+	if isWatch(q.URL.Query()) {
+		read = verb{"watch", s.watch}
+	}
+	return q.byVerb(map[string]verb{
+		http.MethodGet:    read,
+		http.MethodPost:   {"create", s.create},
+		http.MethodDelete: {"deletecollection", s.deleteCollection},
+	})
+}
+
+func (s *Server) chooseSub(q *request) (func(*request) error, error) {
+	r := q.resource
+	switch {
+	case q.subresource == "status" && r.hasStatus:
+		return q.byVerb(map[string]verb{
+			http.MethodGet:   {"get", s.get},
+			http.MethodPut:   {"update", s.update},
+			http.MethodPatch: {"patch", s.patch},
+		})
+	case q.subresource == "scale" && r.scale != nil:
+		return q.byVerb(map[string]verb{
+			http.MethodGet:   {"get", s.getScale},
+			http.MethodPut:   {"update", s.updateScale},
+			http.MethodPatch: {"patch", s.patch},
+		})
+	case q.subresource == "finalize" && r.gvr.Resource == "namespaces" && r.gvr.Group == "":
+		return q.byVerb(map[string]verb{http.MethodPut: {"update", s.update}})
+	}
+	return nil, errNoResource()
+}
+
+type verb struct {
+	name   string
+	answer func(*request) error
+}
+
+// byVerb picks the handler for the method, if the resource has the verb.
+func (q *request) byVerb(verbs map[string]verb) (func(*request) error, error) {
+	v, ok := verbs[q.Method]
+	if !ok || !slices.Contains(q.resource.verbs, v.name) {
+		return nil, errMethod()
+	}
+	return v.answer, nil
+}
+
+// patch says that there are no patches yet.
+func (s *Server) patch(*request) error {
+	return newStatusError(http.StatusUnsupportedMediaType, "UnsupportedMediaType",
+		"the body of the request was in an unknown format - this server accepts no patches")
+}

@@ -1,0 +1,203 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	"github.com/listwatch/listwatch/fakeserver/storage"
+)
+
+// Server answers HTTP requests. Use New. All methods may be called
+// concurrently.
+type Server struct {
+	options     Options
+	catalog     *catalog
+	collections map[*storedKind]*collection // fixed after New
+	ctx         context.Context             // ends with Close
+	cancel      context.CancelFunc
+
+	mu      sync.Mutex // guards closed, and orders requests before Close's wait
+	closed  bool
+	running sync.WaitGroup
+}
+
+// systemNamespaces exist on every server.
+var systemNamespaces = []string{
+	corev1.NamespaceDefault, "kube-system", "kube-public", corev1.NamespaceNodeLease,
+}
+
+// New makes a Server and the namespaces that every cluster has. It reads and
+// caches nothing else: what a resource needs is made at its first use. Errors
+// wrap ErrOptions, ErrCatalog or the store's.
+func New(options Options) (*Server, error) {
+	options, err := options.complete()
+	if err != nil {
+		return nil, err
+	}
+	served, err := builtin()
+	if options.StableOnly && err == nil {
+		served, err = builtinStable()
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{options: options, catalog: served, collections: map[*storedKind]*collection{}}
+	for _, g := range served.groups {
+		for _, v := range g.versions {
+			for _, r := range v.resources {
+				if s.collections[r.stored] == nil {
+					s.collections[r.stored] = &collection{kind: r.stored, store: options.Store}
+				}
+			}
+		}
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	for _, name := range systemNamespaces {
+		if err := s.createSystemNamespace(name); err != nil {
+			s.cancel()
+			return nil, fmt.Errorf("create namespace %s: %w", name, err)
+		}
+	}
+	return s, nil
+}
+
+func (s *Server) createSystemNamespace(name string) error {
+	ns := &corev1.Namespace{}
+	ns.Name = name
+	c := s.namespaces()
+	prepareNamespace(ns)
+	stampNew(c.kind, ns)
+	err := c.create(s.ctx, "", name, ns)
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// namespaces is the collection of namespaces, in which others look.
+func (s *Server) namespaces() *collection {
+	r, _ := s.catalog.lookup(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
+	return s.collections[r.stored]
+}
+
+// ServeHTTP answers one request. It returns when the answer is written; for a
+// watch, when that has ended.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		sendError(w, r, apierrors.NewServiceUnavailable(ErrClosed.Error()))
+		return
+	}
+	defer s.running.Done()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	tracked := &trackingWriter{ResponseWriter: w}
+	defer answerPanic(tracked, r)
+	if err := s.route(tracked, r.WithContext(ctx)); err != nil {
+		if tracked.begun {
+			klog.FromContext(ctx).V(2).Info("Answer was cut short", "path", r.URL.Path, "err", err)
+			return
+		}
+		sendError(tracked, r, err)
+	}
+}
+
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.running.Add(1)
+	return true
+}
+
+// answerPanic is deferred around a handler. A panic is a 500 if nothing was
+// answered yet, else the connection is cut, so that the client does not take
+// what it has for the whole.
+func answerPanic(w *trackingWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(p)
+	}
+	klog.FromContext(r.Context()).Error(nil, "Handler panicked", "method", r.Method, "path", r.URL.Path, "panic", p)
+	if w.begun {
+		panic(http.ErrAbortHandler)
+	}
+	sendError(w, r, apierrors.NewInternalError(
+		errors.New("This request caused apiserver to panic. Look in the logs for details."))) //nolint:staticcheck // recorded text
+}
+
+// trackingWriter knows whether an answer has begun.
+type trackingWriter struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (t *trackingWriter) WriteHeader(code int) {
+	t.begun = true
+	t.ResponseWriter.WriteHeader(code)
+}
+
+func (t *trackingWriter) Write(data []byte) (int, error) {
+	t.begun = true
+	return t.ResponseWriter.Write(data)
+}
+
+// Unwrap lets http.ResponseController find the flusher.
+func (t *trackingWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// Close ends all watches, waits for every request that is being answered, and
+// closes the cachers. Later requests get 503. It may be called again.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel()
+	s.running.Wait()
+	for _, c := range s.collections {
+		c.close()
+	}
+}
+
+// DropWatches ends all watches that are open, in the orderly way in which a
+// server ends them, and returns how many there were.
+func (s *Server) DropWatches() int {
+	dropped := 0
+	for _, c := range s.collections {
+		if made := c.existing(); made != nil {
+			dropped += made.DropWatches()
+		}
+	}
+	return dropped
+}
+
+// Compact forgets all history before the newest revision, in the store and in
+// every cacher, and returns that revision: reads and watches from before it
+// get 410 from now on. Errors are the store's.
+func (s *Server) Compact(ctx context.Context) (int64, error) {
+	revision, err := s.options.Store.CurrentRevision(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("compact: %w", err)
+	}
+	if err := s.options.Store.Compact(ctx, revision); err != nil && !errors.Is(err, storage.ErrCompacted) {
+		return 0, fmt.Errorf("compact at %d: %w", revision, err)
+	}
+	for _, c := range s.collections {
+		if made := c.existing(); made != nil {
+			made.Compacted(revision)
+		}
+	}
+	return revision, nil
+}
