@@ -11,7 +11,8 @@ import (
 // realSleepers are the functions of package time that wait for a clock.
 var realSleepers = []string{"Sleep", "After", "Tick", "NewTimer", "NewTicker", "AfterFunc"}
 
-// bubbleComment marks a function that runs in bubbles only.
+// bubbleComment marks a function that runs in bubbles only, or a type of tests
+// all of whose methods do.
 var bubbleComment = regexp.MustCompile(`^//\s?bubble: *\S`)
 
 // workerComment marks a goroutine that ends by itself, soon.
@@ -22,7 +23,7 @@ var workerComment = regexp.MustCompile(`^//\s?worker: *\S`)
 // function marked with a bubble comment.
 func realSleeps(p *Package) []Finding {
 	var found []Finding
-	helpers := bubbleHelpers(p)
+	helpers, types := bubbleHelpers(p), bubbleTypes(p)
 	for _, file := range p.Files {
 		timeName := file.importName("time")
 		if timeName == "" || !isTestCode(p, file) {
@@ -32,7 +33,7 @@ func realSleeps(p *Package) []Finding {
 		ast.Inspect(file.AST, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.FuncDecl:
-				return !hasComment(n.Doc, bubbleComment)
+				return !hasComment(n.Doc, bubbleComment) && !slices.Contains(types, receiver(n))
 			case *ast.FuncLit:
 				return !slices.Contains(marked, file.line(n.Pos())-1)
 			case *ast.CallExpr:
@@ -42,7 +43,7 @@ func realSleeps(p *Package) []Finding {
 				}
 				if qualifier == timeName && slices.Contains(realSleepers, name) {
 					found = append(found, file.at(n.Pos(), "wait for the event itself, or put the test in synctest.Test or bubble.It; "+
-						"mark a helper that runs in bubbles only with a comment // bubble: reason", "%s.%s in real time in a test", timeName, name))
+						"mark a helper, or the type of a rig, that is used in bubbles only with a comment // bubble: reason", "%s.%s in real time in a test", timeName, name))
 				}
 			}
 			return true
@@ -72,6 +73,21 @@ func bubbleHelpers(p *Package) []string {
 				}
 				return true
 			})
+		}
+	}
+	return names
+}
+
+// bubbleTypes returns the names of the types marked with a bubble comment.
+func bubbleTypes(p *Package) []string {
+	var names []string
+	for _, file := range p.Files {
+		for _, declaration := range file.AST.Decls {
+			if d, ok := declaration.(*ast.GenDecl); ok && d.Tok == token.TYPE && isTestCode(p, file) && hasComment(d.Doc, bubbleComment) {
+				for _, spec := range d.Specs {
+					names = append(names, spec.(*ast.TypeSpec).Name.Name) // by the token
+				}
+			}
 		}
 	}
 	return names
@@ -118,7 +134,7 @@ func bareGoroutines(p *Package) []Finding {
 func exportedLocked(p *Package) []Finding {
 	var found []Finding
 	check := func(file *File, name *ast.Ident) {
-		if name.IsExported() && strings.HasSuffix(name.Name, "Locked") {
+		if name.IsExported() && !file.isTest() && strings.HasSuffix(name.Name, "Locked") {
 			found = append(found, file.at(name.Pos(), "lock inside, or keep the function in its package", "exported %s wants a lock held", name.Name))
 		}
 	}

@@ -18,6 +18,8 @@ func TestRealSleeps(t *testing.T) {
 		{"in a helper that opens none", test("func in(f func()) { f() }\nfunc f() { in(func() { time.Sleep(1) }) }\n"), []string{"p/x_test.go:4: " + what}},
 		{"beside a bubble", test("func f() {\n\tsynctest.Test(t, g)\n\ttime.Sleep(1)\n}\n"), []string{"p/x_test.go:5: " + what}},
 		{"in a marked helper", test("// wait waits.\n//\n// bubble: called by specs only\nfunc wait() { time.Sleep(1) }\n"), nil},
+		{"in a method of a marked rig", test("// rig is.\n//\n// bubble: made in bubbles only\ntype rig[T any] struct{}\nfunc (r *rig[T]) f() { time.Sleep(1) }\n"), nil},
+		{"in a method of another type", test("// rig is.\ntype rig struct{}\nfunc (r *rig) f() { time.Sleep(1) }\n"), []string{"p/x_test.go:5: " + what}},
 		{"in a marked literal", test("func f() {\n\t//bubble: a field of the rig\n\tx = func() { time.Sleep(1) }\n}\n"), nil},
 		{"in a helper marked without reason", test("// bubble:\nfunc wait() { time.Sleep(1) }\n"), []string{"p/x_test.go:4: " + what}},
 		{"in the product", one("p/x.go", header+"func f() { time.Sleep(1) }\n"), nil},
@@ -44,6 +46,7 @@ func TestExportedLocked(t *testing.T) {
 	checkRule(t, exportedLocked, []ruleCase{
 		{"a method", one("p/x.go", "package p\nfunc (x T) GetLocked() {}\n"), []string{"p/x.go:2: exported GetLocked wants a lock held"}},
 		{"in an interface", one("p/x.go", "package p\ntype I interface{ GetLocked() }\n"), []string{"p/x.go:2: exported GetLocked wants a lock held"}},
+		{"a test", one("p/x_test.go", "package p\nfunc TestItIsLocked() {}\n"), nil},
 		{"a private one", one("p/x.go", "package p\nfunc (x T) getLocked() {}\nfunc Unlocked() {}\n"), nil},
 	})
 }

@@ -54,7 +54,7 @@ func missingDocs(p *Package) []Finding {
 		for _, declaration := range file.AST.Decls {
 			switch d := declaration.(type) {
 			case *ast.FuncDecl:
-				if d.Doc == nil && d.Name.IsExported() && exportedReceiver(d) {
+				if d.Doc == nil && d.Name.IsExported() && (d.Recv == nil || ast.IsExported(receiver(d))) {
 					found = append(found, file.at(d.Pos(), docInstead, "%s has no doc comment", d.Name.Name))
 				}
 			case *ast.GenDecl:
@@ -65,29 +65,6 @@ func missingDocs(p *Package) []Finding {
 		}
 	}
 	return found
-}
-
-// exportedReceiver reports whether a function is no method, or one of an
-// exported type.
-func exportedReceiver(f *ast.FuncDecl) bool {
-	if f.Recv == nil {
-		return true
-	}
-	t := f.Recv.List[0].Type
-	for {
-		switch x := t.(type) {
-		case *ast.StarExpr:
-			t = x.X
-		case *ast.IndexExpr: // one type parameter
-			t = x.X
-		case *ast.IndexListExpr:
-			t = x.X
-		case *ast.Ident:
-			return x.IsExported()
-		default:
-			return false
-		}
-	}
 }
 
 // missingSpecDocs looks at one type, or at the names of one var or const line.

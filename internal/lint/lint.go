@@ -134,3 +134,26 @@ func called(call *ast.CallExpr) (qualifier, name string) {
 	}
 	return "", ""
 }
+
+// receiver returns the name of the type that a method belongs to, "" for a
+// function.
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
+	}
+	t := f.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.IndexExpr: // one type parameter
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
