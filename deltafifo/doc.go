@@ -67,14 +67,16 @@
 // (b) Never an update: it is another object that happens to have the same name.
 // (c) The consumer never heard of the object in between, it knows the first.
 // (d) So a delete that was told stays told, with its exact last state, even if
-// the replacement holds the key again (kubernetes#83810).
+// the replacement holds the key again (kubernetes#83810). Where a replacement
+// that was never popped stood in between, the Deleted may be about an object that
+// the consumer never saw: compare UIDs.
 //
 // # Not promised
 //
 // That every version of an object is seen: a slow consumer gets the newest. That
 // a key which was missing only from a replacement that was itself replaced
-// before it was popped is seen as deleted: compare UIDs. That objects are
-// copied: they are shared, and immutable.
+// before it was popped is seen as deleted. That objects are copied: they are
+// shared, and immutable.
 //
 // # Concurrency
 //
