@@ -41,6 +41,9 @@ func (c *Cacher) listFromStore(ctx context.Context, opts *ListOptions, route lis
 	if route.from != "" {
 		read.From = c.options.Prefix + route.from
 	}
+	if opts.Namespace != "" && opts.Name != "" {
+		read.From, read.Limit = max(read.From, prefix+opts.Name), 1
+	}
 	var found page
 	for {
 		result, err := c.options.Store.List(ctx, prefix, read)
@@ -52,7 +55,7 @@ func (c *Cacher) listFromStore(ctx context.Context, opts *ListOptions, route lis
 		if err != nil {
 			return ListResult{}, err
 		}
-		if !more {
+		if !more || (opts.Namespace != "" && opts.Name != "") {
 			return answer(found, &opts.Predicate, uint64(read.Revision)), nil
 		}
 		// A selector left the page short: read further, in growing steps.
@@ -71,6 +74,9 @@ func (c *Cacher) collect(found *page, read storage.ListResult, opts *ListOptions
 		}
 		if opts.matches(item) {
 			found.items = append(found.items, item)
+		}
+		if item.Key == joinKey(opts.Namespace, opts.Name) {
+			return false, nil // nothing else can match
 		}
 		after := read.Count - int64(i) - 1
 		if limit > 0 && int64(len(found.items)) == limit {

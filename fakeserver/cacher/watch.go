@@ -99,6 +99,10 @@ func (c *Cacher) register(w *Watcher, route watchRoute) error {
 		w.start = route.rv
 		w.cursor = c.window.after(route.rv)
 	default:
+		if c.rv < route.rv { // re-initialised with an older state since
+			w.ended.Store(true)
+			return nil
+		}
 		w.start = c.rv
 		w.initial = &initialEvents{state: c.latest, predicate: &w.predicate, rv: c.rv, bookmark: route.bookmark}
 	}

@@ -66,20 +66,19 @@ func (w *window) get(seq uint64) *change { return w.ring[seq%uint64(len(w.ring))
 // add appends a change and numbers it. A full window grows or shrinks first, or
 // forgets its oldest change.
 func (w *window) add(c *change) {
+	first := w.start
 	if int(w.end-w.start) == len(w.ring) {
 		oldest := w.get(w.start)
 		quarter := w.get(w.end - uint64(max(1, len(w.ring)/4)))
 		w.resize(nextCapacity(capacities{len(w.ring), w.min, w.max}, c.at.Sub(oldest.at), c.at.Sub(quarter.at), w.fresh))
 	}
-	evicted := false
 	for int(w.end-w.start) >= len(w.ring) {
 		w.evict()
-		evicted = true
 	}
 	c.seq = w.end
 	w.ring[w.end%uint64(len(w.ring))] = c
 	w.end++
-	if evicted {
+	if w.start != first { // something was forgotten
 		w.floor = max(w.get(w.start).rv-1, w.floor)
 	}
 }
