@@ -17,8 +17,9 @@
 //	})
 //
 // In a table write DescribeTable("…", func(n int) { bubble.Run(func() { … }) }).
-// Focus, Pending, Label and the other decorators are ginkgo's own; FIt and PIt
-// have no twin here.
+// VerifyTestMain must be bubble's: goleak's takes a goroutine that ginkgo leaves
+// behind for a leak. Focus, Pending, Label and the other decorators are ginkgo's
+// own; FIt and PIt have no twin here.
 //
 // # What runs where
 //

@@ -115,7 +115,7 @@ func bareGoroutines(p *Package) []Finding {
 	}
 	var found []Finding
 	for _, file := range p.Files {
-		if file.isTest() {
+		if isTestCode(p, file) {
 			continue
 		}
 		marked := commentLines(file, workerComment)

@@ -37,6 +37,7 @@ func TestBareGoroutines(t *testing.T) {
 		{"one with a reason elsewhere", one("p/x.go", "package p\nfunc f() {\n\t// worker: ends\n\n\tgo g()\n}\n"), []string{"p/x.go:5: " + what}},
 		{"one without reason", one("p/x.go", "package p\nfunc f() {\n\t//worker:\n\tgo g()\n}\n"), []string{"p/x.go:4: " + what}},
 		{"in a test", one("p/x_test.go", "package p\nfunc f() { go g() }\n"), nil},
+		{"in a test kit", one("p/ptest/x.go", "package ptest\nfunc f() { go g() }\n"), nil},
 		{"in the owner itself", one("internal/worker/x.go", "package p\nfunc f() { go g() }\n"), nil},
 		{"through the owner", one("p/x.go", "package p\nfunc f() { group.Go(\"feed\", g) }\n"), nil},
 	})

@@ -10,6 +10,7 @@ import (
 // missingLeakCheck finds packages whose tests do not look for leaked goroutines.
 func missingLeakCheck(p *Package) []Finding {
 	var first *File
+	var suite, checked, checkedSuite bool // goleak alone takes a goroutine of ginkgo for a leak
 	for _, file := range p.Files {
 		if !file.isTest() {
 			continue
@@ -17,33 +18,36 @@ func missingLeakCheck(p *Package) []Finding {
 		if first == nil {
 			first = file
 		}
-		if checksLeaks(file) {
-			return nil
-		}
+		suite = suite || calls(file.AST, "bubble", "RunSpecs")
+		checked = checked || checksLeaks(file, "goleak")
+		checkedSuite = checkedSuite || checksLeaks(file, "bubble")
 	}
-	if first == nil {
+	if first == nil || checkedSuite || checked && !suite {
 		return nil
 	}
 	return []Finding{first.at(first.AST.Package, "add func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }, "+
 		"with bubble instead of goleak beside a ginkgo suite", "the tests of %s do not check for leaked goroutines", p.Dir)}
 }
 
-// checksLeaks reports whether the file has a TestMain that calls VerifyTestMain.
-func checksLeaks(file *File) bool {
-	found := false
-	for _, declaration := range file.AST.Decls {
+// checksLeaks reports whether the file has a TestMain that calls VerifyTestMain
+// of a package.
+func checksLeaks(file *File, by string) bool {
+	return slices.ContainsFunc(file.AST.Decls, func(declaration ast.Decl) bool {
 		f, ok := declaration.(*ast.FuncDecl)
-		if !ok || f.Name.Name != "TestMain" || f.Recv != nil {
-			continue
+		return ok && f.Name.Name == "TestMain" && f.Recv == nil && calls(f, by, "VerifyTestMain")
+	})
+}
+
+// calls reports whether a function of a package is called somewhere in a tree.
+func calls(tree ast.Node, qualifier, name string) bool {
+	found := false
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			q, f := called(call)
+			found = found || q == qualifier && f == name
 		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpr); ok {
-				qualifier, name := called(call)
-				found = found || name == "VerifyTestMain" && (qualifier == "goleak" || qualifier == "bubble")
-			}
-			return true
-		})
-	}
+		return !found
+	})
 	return found
 }
 

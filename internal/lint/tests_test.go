@@ -13,6 +13,9 @@ func TestMissingLeakCheck(t *testing.T) {
 		{"a method of that name", test("func (x T) TestMain(m *testing.M) { goleak.VerifyTestMain(m) }\n"), []string{"p/a_test.go:1: " + what}},
 		{"goleak", test("func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }\n"), nil},
 		{"bubble", test("func TestMain(m *testing.M) {\n\tprepare()\n\tbubble.VerifyTestMain(m)\n}\n"), nil},
+		{"goleak beside a suite", test("func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }\nfunc TestX(t *testing.T) { bubble.RunSpecs(t, \"x\") }\n"),
+			[]string{"p/a_test.go:1: " + what}},
+		{"bubble beside a suite", test("func TestMain(m *testing.M) { bubble.VerifyTestMain(m) }\nfunc TestX(t *testing.T) { bubble.RunSpecs(t, \"x\") }\n"), nil},
 		{"no tests", one("p/x.go", "package p\n"), nil},
 	})
 }
