@@ -45,6 +45,9 @@ func (r *Reflector[T]) run(ctx context.Context) error {
 // perform does effects and returns what the last one brings.
 func (d *driver[T]) perform(effects []effect) input {
 	for _, e := range effects {
+		if e.kind <= effectWait && d.ctx.Err() != nil {
+			break // a source that never waits must not outrun the stop
+		}
 		switch e.kind {
 		case effectList:
 			return d.list(e)

@@ -71,9 +71,6 @@ func (d *driver[T]) open(e effect) input {
 
 // next reads the stream.
 func (d *driver[T]) next() input {
-	if d.ctx.Err() != nil { // a busy stream must not outrun the stop
-		return input{kind: inputStop}
-	}
 	s := d.stream
 	event, err := s.stream.Next(s.ctx)
 	if err != nil {
