@@ -275,7 +275,7 @@ func (v tableView) observe(n notice[*thing]) string {
 		return "not known: " + n.String()
 	case n.kind == noticeUpdate && n.old != old:
 		return "the old object is " + show(old) + ": " + n.String()
-	case known && n.kind != noticeAdd && otherUID(old, n.obj):
+	case known && n.kind != noticeAdd && n.obj.UID != old.UID:
 		return "another UID than " + show(old) + ": " + n.String()
 	}
 	if n.kind == noticeDelete {

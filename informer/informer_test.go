@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/klog/v2"
 
 	"github.com/listwatch/listwatch/indexer"
 )
@@ -42,7 +43,7 @@ func bubble(t *testing.T, options Options[*thing], f func(*testing.T, *rig)) {
 
 // start runs the informer in the background until stop or the end of the test.
 func (r *rig) start() {
-	ctx, cancel := context.WithCancel(r.t.Context())
+	ctx, cancel := context.WithCancel(klog.NewContext(r.t.Context(), klog.Logger{})) // quiet
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	synctest.Wait()
