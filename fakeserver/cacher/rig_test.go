@@ -225,3 +225,10 @@ func labelled(label string) Predicate {
 }
 
 func ptr[T any](value T) *T { return &value }
+
+// deadlineContext is the rig's context with a deadline.
+func deadlineContext(r *rig, deadline time.Time) context.Context {
+	ctx, cancel := context.WithDeadline(r.ctx, deadline)
+	r.t.Cleanup(cancel)
+	return ctx
+}

@@ -1,0 +1,185 @@
+package cacher
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/listwatch/listwatch/fakeserver/storage"
+)
+
+func TestABrokenFeedEndsWatchersListsAgainAndGoesOn(t *testing.T) {
+	inBubble(t, func(o *Options) { o.Store = newGate(o.Store) }, func(r *rig) {
+		time.Sleep(time.Minute) // the feed has been well for a while
+		r.put("n/a", "")
+		w := r.watch(WatchOptions{SendInitialEvents: ptr(false)})
+		r.gate().hold()
+		b := r.put("n/b", "")
+		r.gate().breakWatches()
+		r.gate().release()
+		r.expect(w, "EOF")
+		start := time.Now()
+		r.expectList(ListOptions{ResourceVersion: "0"}, fmt.Sprintf("n/a n/b@%d", b))
+		if took := time.Since(start); took != 0 {
+			t.Errorf("back after %v", took)
+		}
+		r.expect(r.watch(WatchOptions{ResourceVersion: "2"}), fmt.Sprintf("too old resource version: 2 (%d)", b))
+		next := r.watch(WatchOptions{ResourceVersion: fmt.Sprint(b)})
+		c := r.put("n/c", "")
+		r.expect(next, fmt.Sprintf("ADDED n/c@%d", c))
+	})
+}
+
+func TestARelistKeepsTheItemsThatDidNotChange(t *testing.T) {
+	inBubble(t, func(o *Options) { o.Store = newGate(o.Store) }, func(r *rig) {
+		time.Sleep(time.Minute)
+		r.put("n/a", "")
+		before := r.list(ListOptions{}).Items[0]
+		r.gate().breakWatches()
+		synctest.Wait()
+		if after := r.list(ListOptions{}).Items[0]; after != before {
+			t.Error("the item was decoded again")
+		}
+	})
+}
+
+func TestWhileTheListFailsRequestsAreRefusedOrTheStoreAnswers(t *testing.T) {
+	broken := func(o *Options) {
+		g := newGate(o.Store)
+		g.failLists(errors.New("no luck"))
+		o.Store = g
+	}
+	inBubble(t, broken, func(r *rig) {
+		r.put("n/a", "")
+		_, err := r.cacher.List(r.ctx, ListOptions{ResourceVersion: "0"})
+		_, err2 := r.cacher.Watch(r.ctx, WatchOptions{SendInitialEvents: ptr(true)})
+		for _, err := range []error{err, err2} {
+			got := status(err).ErrStatus
+			if got.Code != http.StatusTooManyRequests || got.Message != "storage is (re)initializing: no luck" ||
+				got.Details.RetryAfterSeconds != 1 {
+				t.Errorf("got %+v", got)
+			}
+		}
+		if _, err := r.cacher.Get(r.ctx, "n", "a", "0"); err != nil {
+			t.Errorf("a get fails with %v", err)
+		}
+		r.gate().failLists(nil)
+		time.Sleep(1100 * time.Millisecond)
+		r.expectList(ListOptions{ResourceVersion: "0"}, "n/a@2")
+	})
+}
+
+func TestAShortListIsAnsweredByTheStoreWhileTheCacheIsNotReady(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		r.put("n/a", "")
+		r.put("n/b", "")
+		synctest.Wait()
+		r.cacher.interrupted(failed, errors.New("gone")) // the feed itself is well
+		r.expectList(ListOptions{Limit: 1}, "n/a@3+1")
+		r.expectList(ListOptions{Limit: 1, ResourceVersion: "2"}, "n/a@2")
+		_, err := r.cacher.List(r.ctx, ListOptions{Limit: 1, ResourceVersion: "99", Match: notOlder})
+		if !isTooLarge(err) || status(err).ErrStatus.Details.RetryAfterSeconds != 0 {
+			t.Errorf("got %v", err)
+		}
+		_, err = r.cacher.List(r.ctx, ListOptions{Predicate: labelled("1"), Limit: 1})
+		if status(err).ErrStatus.Code != http.StatusTooManyRequests {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestAFailingFeedTriesAgainOncePerDelay(t *testing.T) {
+	broken := func(o *Options) {
+		g := newGate(o.Store)
+		g.failLists(errors.New("no luck"))
+		o.Store = g
+	}
+	inBubble(t, broken, func(r *rig) {
+		time.Sleep(time.Minute + time.Millisecond)
+		if got := r.gate().listCount(); got != 61 {
+			t.Errorf("%d lists in a minute", got)
+		}
+	})
+}
+
+func TestAnObjectThatDoesNotDecodeIsNamedInTheRefusal(t *testing.T) {
+	picky := func(o *Options) {
+		o.Decode = func(kv storage.KeyValue) (runtime.Object, error) {
+			if string(kv.Value) == "bad" {
+				return nil, errors.New("bad bytes")
+			}
+			return decodeMeta(kv)
+		}
+	}
+	inBubble(t, picky, func(r *rig) {
+		w := r.watch(WatchOptions{SendInitialEvents: ptr(false)})
+		kv, err := r.memory.Create(r.ctx, "/pods/n/a", []byte("bad"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.expect(w, "EOF")
+		time.Sleep(2 * time.Second)
+		_, err = r.cacher.List(r.ctx, ListOptions{ResourceVersion: "0"})
+		if got := status(err).ErrStatus.Message; got != `storage is (re)initializing: decoding "/pods/n/a": bad bytes` {
+			t.Errorf("got %q", got)
+		}
+		if _, err := r.memory.Delete(r.ctx, kv.Key, kv.ModRevision); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		r.expectList(ListOptions{}, "@3")
+	})
+}
+
+func TestRequestsWaitForTheFirstList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		a := r.put("n/a", "") // perhaps before the feed lists
+		r.expectList(ListOptions{}, fmt.Sprintf("n/a@%d", a))
+	})
+}
+
+func TestRestartDelayPausesUnlessTheRunWasGood(t *testing.T) {
+	for _, c := range []struct {
+		synced bool
+		ran    time.Duration
+		want   time.Duration
+	}{
+		{false, time.Hour, time.Second},
+		{true, 0, time.Second},
+		{true, time.Second, 0},
+		{true, time.Hour, 0},
+	} {
+		if got := restartDelay(c.synced, c.ran, time.Second); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+func TestDropWatchesEndsAllAndSaysHowMany(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		var open []*Watcher
+		for _, scope := range []Scope{{}, {Namespace: "n"}, {Namespace: "n"}, {Namespace: "n", Name: "a"}} {
+			open = append(open, r.watch(WatchOptions{Predicate: Predicate{Scope: scope}, SendInitialEvents: ptr(true)}))
+		}
+		open[1].Stop()
+		if got := r.cacher.DropWatches(); got != 3 {
+			t.Errorf("dropped %d", got)
+		}
+		for _, w := range open {
+			if _, err := w.Next(r.ctx); !errors.Is(err, io.EOF) {
+				t.Errorf("got %v", err)
+			}
+			w.Stop()
+		}
+		if got := r.cacher.DropWatches(); got != 0 || len(r.cacher.watchers.scopes) != 0 {
+			t.Errorf("dropped %d more, %d scopes are left", got, len(r.cacher.watchers.scopes))
+		}
+	})
+}
