@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,10 +19,9 @@ type Kinds struct {
 	verbs  map[schema.GroupVersionKind]metav1.Verbs
 }
 
-// Discover asks the server for its kinds. It waits for the server as long as
-// the client does.
-func Discover(client discovery.DiscoveryInterface) (*Kinds, error) {
-	groups, err := restmapper.GetAPIGroupResources(client)
+// Discover asks the server for its kinds.
+func Discover(ctx context.Context, client discovery.DiscoveryInterface) (*Kinds, error) {
+	groups, err := restmapper.GetAPIGroupResourcesWithContext(ctx, discovery.ToDiscoveryInterfaceWithContext(client))
 	if err != nil {
 		return nil, fmt.Errorf("ask the server for its kinds: %w", err)
 	}

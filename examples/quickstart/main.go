@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/listwatch/listwatch/examples/quickstart/internal/manifest"
+)
+
+//go:embed manifests
+var ownManifests embed.FS
+
+// patience bounds everything but -watch: what takes longer than this hangs.
+const patience = 25 * time.Second
+
+var errInterrupted = errors.New("interrupted")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// run is the program without the process around it. It returns the exit status:
+// 0 in step, 1 any failure, 2 wrong usage.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	settings, err := parseFlags(args, stdout)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "quickstart: %v (quickstart -h tells the usage)\n", err)
+		return 2
+	}
+	ctx = klog.NewContext(ctx, klog.Logger{}) // what matters is printed here
+	out := newPrinter(stdout)
+	err = quickstart(ctx, settings, out)
+	out.close()
+	if err != nil {
+		fmt.Fprintf(stderr, "quickstart: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func quickstart(ctx context.Context, settings settings, out *printer) error {
+	hurry, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not done after %v, which should take a few seconds", patience))
+	defer cancel()
+	site, err := connect(hurry, settings, out)
+	if err != nil {
+		return orInterrupted(ctx, err)
+	}
+	defer site.close()
+	objects, err := readManifests(settings.paths, site.kinds)
+	if err != nil {
+		return err
+	}
+	if !site.real() {
+		if err := load(hurry, site.client, objects, out); err != nil {
+			return orInterrupted(ctx, err)
+		}
+	}
+	mappings, err := watchedKinds(settings, site.kinds, objects)
+	if err != nil {
+		return err
+	}
+	informers, err := startFleet(ctx, site, mappings, out)
+	if err != nil {
+		return err
+	}
+	defer informers.stop()
+	if err := perform(hurry, site, informers, objects, out); err != nil {
+		return orInterrupted(ctx, err)
+	}
+	if settings.watch {
+		return keepWatching(ctx, settings, site, informers, out)
+	}
+	return nil
+}
+
+// perform is everything between the start of the informers and the proof that
+// they are in step.
+func perform(ctx context.Context, site *site, informers *fleet, objects []manifest.Object, out *printer) error {
+	ctx, cancel := informers.bind(ctx)
+	defer cancel()
+	if err := informers.sync(ctx, out); err != nil {
+		return err
+	}
+	if !site.real() {
+		if err := play(ctx, site, informers, objects, out); err != nil {
+			return err
+		}
+	}
+	return prove(ctx, site, informers, out)
+}
+
+// orInterrupted replaces an error that is only a consequence of the interrupt.
+func orInterrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
+// readManifests checks the manifests of the paths, or those of the example.
+func readManifests(paths []string, kinds *manifest.Kinds) ([]manifest.Object, error) {
+	var files []manifest.File
+	var err error
+	if len(paths) > 0 {
+		files, err = manifest.Read(paths...)
+	} else {
+		own, _ := fs.Sub(ownManifests, "manifests") // fails for an invalid path only
+		files, err = manifest.ReadFS(own, "manifests")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return manifest.Load(files, kinds)
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/listwatch/listwatch/examples/quickstart/internal/manifest"
+	"github.com/listwatch/listwatch/fakeserver"
+)
+
+// site is the API server that the program works with.
+type site struct {
+	kinds  *manifest.Kinds
+	client dynamic.Interface // writes and lists
+	watch  dynamic.Interface // the informers' own way to the server, through gate
+	gate   *gate
+	server *fakeserver.Server // nil: a real cluster
+}
+
+// real says that this is somebody's cluster, where nothing may be written.
+func (s *site) real() bool { return s.server == nil }
+
+func (s *site) close() {
+	if s.server != nil {
+		_ = s.server.Close() // always nil
+	}
+}
+
+// connect starts a server, or reaches that of the kubeconfig.
+func connect(ctx context.Context, settings settings, out *printer) (*site, error) {
+	if settings.kubeconfig != "" {
+		config, err := readKubeconfig(settings.kubeconfig, settings.context)
+		if err != nil {
+			return nil, err
+		}
+		s, version, err := newSite(ctx, config)
+		if err != nil {
+			return nil, fmt.Errorf("cannot reach the cluster at %s: %w; check that it runs and that %s names the right server",
+				config.Host, err, settings.kubeconfig)
+		}
+		out.say("connected to Kubernetes %s at %s; nothing is written there", version, config.Host)
+		return s, nil
+	}
+	server, err := fakeserver.New(fakeserver.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s, version, err := newSite(ctx, server.Config())
+	if err != nil {
+		_ = server.Close()
+		return nil, err
+	}
+	s.server = server
+	out.say("started a fakeserver that speaks as Kubernetes %s", version)
+	return s, nil
+}
+
+// newSite makes the clients and asks the server for its version and its kinds.
+func newSite(ctx context.Context, config *rest.Config) (*site, string, error) {
+	config = rest.CopyConfig(config)
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	s := &site{gate: newGate()}
+	asking, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, "", err
+	}
+	version, err := asking.ServerVersionWithContext(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	if s.kinds, err = manifest.Discover(ctx, asking); err != nil {
+		return nil, "", err
+	}
+	if s.client, err = dynamic.NewForConfig(config); err != nil {
+		return nil, "", err
+	}
+	gated := rest.CopyConfig(config)
+	gated.Wrap(func(next http.RoundTripper) http.RoundTripper { return s.gate.in(next) })
+	if s.watch, err = dynamic.NewForConfig(gated); err != nil {
+		return nil, "", err
+	}
+	return s, version.GitVersion, nil
+}
