@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/listwatch/listwatch/deltafifo"
 	"github.com/listwatch/listwatch/indexer"
 	"github.com/listwatch/listwatch/reflector"
 )
@@ -47,41 +49,67 @@ func (f *feed) WatchWithContext(context.Context, metav1.ListOptions) (watch.Inte
 	return f, nil
 }
 
-// send makes n modifications, spread over all objects, and returns the version
-// of the last.
-func (f *feed) send(n int) {
-	for k := range n {
+// send makes n modifications, the first of them the k-th, spread over all
+// objects.
+func (f *feed) send(k, n int) {
+	for end := k + n; k < end; k++ {
 		obj := f.list.Items[k%benchObjects]
 		obj.ResourceVersion = strconv.Itoa(benchObjects + 1 + k)
 		f.events <- watch.Event{Type: watch.Modified, Object: &obj}
 	}
 }
 
-// counter says when a handler has seen all updates.
-type counter struct {
-	left int
-	done *sync.WaitGroup
+// round tells when all handlers have seen what was sent.
+type round struct {
+	handlers int64
+	each     bool // events go one by one: the next when all have seen the last
+	left     atomic.Int64
+	seen     chan struct{}
 }
 
-func (c *counter) update() {
-	if c.left--; c.left == 0 {
-		c.done.Done()
+func (r *round) update() {
+	if r.left.Add(-1) == 0 {
+		r.seen <- struct{}{}
 	}
+}
+
+// run sends n events through from and waits until all handlers have seen them.
+func (r *round) run(b *testing.B, from *feed) {
+	b.ReportAllocs()
+	b.ResetTimer()
+	if r.each {
+		for k := range b.N {
+			r.left.Store(r.handlers)
+			from.send(k, 1)
+			<-r.seen
+		}
+	} else {
+		r.left.Store(r.handlers * int64(b.N))
+		from.send(0, b.N)
+		<-r.seen
+	}
+	b.StopTimer()
 }
 
 func byNamespace(obj *thing) []string { return []string{obj.Namespace} }
 
 // BenchmarkUpdates takes modifications of 1000 objects through one index to a
-// number of handlers; an operation is one event that all handlers have seen.
-// Merging is off, so that both sides make the same calls.
-func BenchmarkUpdates(b *testing.B) {
-	for _, handlers := range []int{1, 10, 100} {
-		b.Run(fmt.Sprintf("handlers=%d/listwatch", handlers), func(b *testing.B) { benchListwatch(b, handlers) })
-		b.Run(fmt.Sprintf("handlers=%d/client-go", handlers), func(b *testing.B) { benchClientGo(b, handlers) })
+// number of handlers, as fast as they go; an operation is one event that all
+// handlers have seen. Merging is off, so that both sides make the same calls.
+func BenchmarkUpdates(b *testing.B) { benchBoth(b, false) }
+
+// BenchmarkLatency is BenchmarkUpdates with one event on the way at a time.
+func BenchmarkLatency(b *testing.B) { benchBoth(b, true) }
+
+func benchBoth(b *testing.B, each bool) {
+	for _, handlers := range []int64{1, 10, 100} {
+		newRound := func() *round { return &round{handlers: handlers, each: each, seen: make(chan struct{})} }
+		b.Run(fmt.Sprintf("handlers=%d/listwatch", handlers), func(b *testing.B) { benchListwatch(b, newRound()) })
+		b.Run(fmt.Sprintf("handlers=%d/client-go", handlers), func(b *testing.B) { benchClientGo(b, newRound()) })
 	}
 }
 
-func benchListwatch(b *testing.B, handlers int) {
+func benchListwatch(b *testing.B, r *round) {
 	from := newFeed()
 	inf, err := New(reflector.FromListerWatcher[*thing](from), Options[*thing]{
 		Indexes: map[string]indexer.Func[*thing]{"namespace": byNamespace}, MaxPending: 1 << 30,
@@ -89,54 +117,70 @@ func benchListwatch(b *testing.B, handlers int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var seen, stopped sync.WaitGroup
-	for range handlers {
-		c := &counter{left: b.N, done: &seen}
-		seen.Add(1)
-		if _, err := inf.AddHandler(HandlerFuncs[*thing]{UpdateFunc: func(_, _ *thing) { c.update() }}); err != nil {
+	var regs []*Registration
+	for range r.handlers {
+		reg, err := inf.AddHandler(HandlerFuncs[*thing]{UpdateFunc: func(_, _ *thing) { r.update() }})
+		if err != nil {
 			b.Fatal(err)
 		}
+		regs = append(regs, reg)
 	}
+	var running sync.WaitGroup
 	ctx, cancel := context.WithCancel(b.Context())
-	stopped.Go(func() { _ = inf.Run(ctx) })
-	if err := inf.WaitForSync(ctx); err != nil {
-		b.Fatal(err)
+	running.Go(func() { _ = inf.Run(ctx) })
+	for _, reg := range regs {
+		<-reg.Synced()
 	}
-	b.ReportAllocs()
-	b.ResetTimer()
-	from.send(b.N)
-	seen.Wait()
-	b.StopTimer()
+	r.run(b, from)
 	cancel()
-	stopped.Wait()
+	running.Wait()
 }
 
-func benchClientGo(b *testing.B, handlers int) {
+func benchClientGo(b *testing.B, r *round) {
 	from := newFeed()
 	inf := cache.NewSharedIndexInformer(from, &thing{}, 0, cache.Indexers{
 		"namespace": func(obj any) ([]string, error) { return byNamespace(obj.(*thing)), nil },
 	})
-	var seen, stopped sync.WaitGroup
 	var synced []cache.InformerSynced
-	for range handlers {
-		c := &counter{left: b.N, done: &seen}
-		seen.Add(1)
-		reg, err := inf.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, _ any) { c.update() }})
+	for range r.handlers {
+		reg, err := inf.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, _ any) { r.update() }})
 		if err != nil {
 			b.Fatal(err)
 		}
 		synced = append(synced, reg.HasSynced)
 	}
+	var running sync.WaitGroup
 	ctx, cancel := context.WithCancel(b.Context())
-	stopped.Go(func() { inf.RunWithContext(ctx) })
+	running.Go(func() { inf.RunWithContext(ctx) })
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		b.Fatal("not synced")
 	}
-	b.ReportAllocs()
-	b.ResetTimer()
-	from.send(b.N)
-	seen.Wait()
-	b.StopTimer()
+	r.run(b, from)
 	cancel()
-	stopped.Wait()
+	running.Wait()
+}
+
+// BenchmarkUnchangedList compares a list of 100000 objects with a cache that has
+// them already.
+func BenchmarkUnchangedList(b *testing.B) {
+	index, err := indexer.New(indexer.Options[*thing]{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var changes []indexer.Change[*thing]
+	var items []deltafifo.Item[*thing]
+	for k := range 100_000 {
+		obj := newThing(fmt.Sprintf("ns/object-%06d", k), fmt.Sprint("uid-", k), int64(k+1))
+		changes = append(changes, indexer.Change[*thing]{Key: keyOf(obj), Object: obj})
+		items = append(items, deltafifo.Item[*thing]{Key: keyOf(obj), Object: obj.DeepCopy()})
+	}
+	snapshot := index.Apply(changes, "1")
+	batch := deltas{{Type: deltafifo.Replaced, ResourceVersion: "2", Replacement: &deltafifo.Replacement[*thing]{Items: items}}}
+	var d differ[*thing]
+	b.ReportAllocs()
+	for b.Loop() {
+		if out := d.diff(snapshot, batch, false); len(out.notices) > 0 {
+			b.Fatalf("%d notices, want none", len(out.notices))
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
 
 	"github.com/listwatch/listwatch/indexer"
 )
@@ -37,6 +38,7 @@ func (c *cursor[T]) run(ctx context.Context) {
 		return
 	}
 	defer c.reg.leave()
+	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "handler", c.reg.name)) // for panics
 	if !c.replay(ctx) {
 		return
 	}

@@ -49,16 +49,19 @@ const keepOverlay = 1024
 func (d *differ[T]) diff(base view[T], deltas []deltafifo.Delta[T], initial bool) outcome[T] {
 	d.base, d.initial = base, initial
 	d.out = outcome[T]{replacedAt: -1}
-	if len(d.overlay) > keepOverlay || d.overlay == nil {
+	if d.overlay == nil {
 		d.overlay = make(map[string]present[T])
 	}
-	clear(d.overlay)
 	for k := range deltas {
 		d.record = k < len(deltas)-1
 		d.step(&deltas[k])
 	}
 	out := d.out
 	d.base, d.out = nil, outcome[T]{}
+	if len(d.overlay) > keepOverlay {
+		d.overlay = nil
+	}
+	clear(d.overlay)
 	return out
 }
 
@@ -84,12 +87,17 @@ func (d *differ[T]) step(delta *deltafifo.Delta[T]) {
 // replacement, an object that the cache has already is left alone. A nil obj
 // says that there is an object, but not which: then the cached one stays.
 func (d *differ[T]) put(key string, obj T, replacing bool) {
-	if isNil(obj) {
-		return
-	}
 	old, found := d.get(key)
+	d.exchange(key, present[T]{obj: old, yes: found}, obj, replacing)
+}
+
+// exchange is put for a key whose state is known.
+func (d *differ[T]) exchange(key string, was present[T], obj T, replacing bool) {
+	old := was.obj
 	switch {
-	case !found:
+	case isNil(obj):
+		return
+	case !was.yes:
 		d.notify(notice[T]{kind: noticeAdd, initial: d.initial, obj: obj})
 	case otherUID(old, obj):
 		d.notify(notice[T]{kind: noticeDelete, key: key, obj: old})
@@ -118,28 +126,68 @@ func (d *differ[T]) remove(key string, last T) {
 	d.set(key, present[T]{})
 }
 
+// drop notes that key is no longer there, though nobody said so.
+func (d *differ[T]) drop(key string, old T) {
+	d.notify(notice[T]{kind: noticeDelete, key: key, obj: old})
+	d.set(key, present[T]{})
+}
+
 // replace notes that the collection now holds exactly items. Of two items with
 // one key the later counts. First everything missing is deleted, in key order,
 // then come the items, in their order.
 func (d *differ[T]) replace(items []deltafifo.Item[T]) {
+	if d.base.Len() == 0 {
+		d.out.changes = slices.Grow(d.out.changes, len(items))
+		d.out.notices = slices.Grow(d.out.notices, len(items))
+	}
+	if len(d.overlay) == 0 && ordered(items) {
+		d.replaceOrdered(items)
+		return
+	}
 	last := make(map[string]int, len(items))
 	for k := range items {
 		last[items[k].Key] = k
 	}
 	for key, old := range d.present() {
 		if _, stays := last[key]; !stays {
-			d.notify(notice[T]{kind: noticeDelete, key: key, obj: old})
-			d.set(key, present[T]{})
+			d.drop(key, old)
 		}
-	}
-	if d.base.Len() == 0 {
-		d.out.changes = slices.Grow(d.out.changes, len(items))
-		d.out.notices = slices.Grow(d.out.notices, len(items))
 	}
 	for k := range items {
 		if last[items[k].Key] == k {
 			d.put(items[k].Key, items[k].Object, true)
 		}
+	}
+}
+
+// ordered reports whether items are in key order without repetition, as servers
+// list them.
+func ordered[T any](items []deltafifo.Item[T]) bool {
+	for k := 1; k < len(items); k++ {
+		if items[k-1].Key >= items[k].Key {
+			return false
+		}
+	}
+	return true
+}
+
+// replaceOrdered is replace for ordered items and nothing in the overlay: it
+// walks items and cache side by side instead of looking up each key.
+func (d *differ[T]) replaceOrdered(items []deltafifo.Item[T]) {
+	olds := make([]present[T], len(items))
+	k := 0
+	for key, old := range d.base.All() {
+		for k < len(items) && items[k].Key < key {
+			k++
+		}
+		if k < len(items) && items[k].Key == key {
+			olds[k] = present[T]{obj: old, yes: true}
+		} else {
+			d.drop(key, old)
+		}
+	}
+	for k := range items {
+		d.exchange(items[k].Key, olds[k], items[k].Object, true)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/klog/v2"
+
 	"github.com/listwatch/listwatch/deltafifo"
 	"github.com/listwatch/listwatch/indexer"
 	"github.com/listwatch/listwatch/internal/worker"
@@ -57,7 +59,7 @@ type Informer[T Object] struct {
 	since    time.Time // of the last start or end of a run
 	started  bool      // ever
 	cursors  []*cursor[T]
-	nameless int // handlers that were given a name
+	nameless int // handlers that got a generated name
 }
 
 // run is what exists from the start of one Run to its end.
@@ -116,29 +118,28 @@ func (i *Informer[T]) Snapshot() *indexer.Snapshot[T] { return i.state.Load().sn
 // collection is listed anew, and handlers are told the differences. Errors:
 // ErrRunning if another Run has not returned, or what made the reflector give up.
 func (i *Informer[T]) Run(ctx context.Context) error {
+	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "informer", i.name))
 	r, err := i.begin(ctx)
 	if err != nil {
 		return err
 	}
 	applying := worker.New(context.WithoutCancel(ctx))
 	applying.Go("informer: apply", func(ctx context.Context) { i.apply(ctx, r.queue) })
+	// Deferred, for the case that a source panics and someone recovers.
+	defer func() {
+		// Everything received is applied before the end: the cache then is as
+		// new as what the reflector has seen.
+		r.queue.Close()
+		applying.Wait()
+		applying.Stop()
+		r.handlers.StopAndWait()
+		i.finish()
+	}()
 
-	err = i.reflector.Run(ctx)
-
-	// Everything received is applied before the end, for the reflector goes on
-	// from there if it runs again.
-	r.queue.Close()
-	applying.Wait()
-	applying.Stop()
-	r.handlers.StopAndWait()
-	i.finish()
-	if ctx.Err() != nil {
+	if err = i.reflector.Run(ctx); err == nil || ctx.Err() != nil {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("informer %q: %w", i.name, err)
-	}
-	return nil
+	return fmt.Errorf("informer %q: %w", i.name, err)
 }
 
 // begin claims the Informer for one run and starts the handlers.
@@ -159,7 +160,7 @@ func (i *Informer[T]) begin(ctx context.Context) (*run[T], error) {
 	i.started, i.since = true, time.Now()
 	i.sink.queue = i.run.queue
 	for _, c := range i.cursors {
-		i.run.handlers.Go("informer: handler", c.run)
+		i.run.handlers.Go("informer: "+c.reg.name, c.run)
 	}
 	return i.run, nil
 }
@@ -261,7 +262,7 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts ...HandlerOption) (*Registra
 	c := newCursor(i.state.Load(), h, reg)
 	i.cursors = append(i.cursors, c)
 	if i.run != nil {
-		i.run.handlers.Go("informer: handler", c.run)
+		i.run.handlers.Go("informer: "+reg.name, c.run)
 	}
 	return reg, nil
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
@@ -251,4 +253,44 @@ func TestAPanicInAHandlerEndsTheProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = inf.Run(context.Background())
+}
+
+func TestNoticesThatAllHandlersHavePassedAreGarbage(t *testing.T) {
+	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
+		block := make(chan struct{})
+		r.add(&recorder{})
+		slow := r.add(HandlerFuncs[*thing]{AddFunc: func(*thing, bool) { <-block }})
+		r.start()
+		next := weak.Make(r.state.Load().tail)
+		r.from.set("a")
+		synctest.Wait()
+		runtime.GC()
+		if next.Value() == nil {
+			t.Error("a batch is gone that a handler is in the middle of")
+		}
+		close(block)
+		synctest.Wait()
+		runtime.GC()
+		if next.Value() != nil {
+			t.Errorf("a batch is left that nobody needs; depth %d", slow.Depth())
+		}
+	})
+}
+
+func TestARemovedHandlerThatNeverRanKeepsNothing(t *testing.T) {
+	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
+		r.from.set("a")
+		r.start()
+		r.stop()
+		idle := r.add(&recorder{})
+		pinned := weak.Make(r.Snapshot())
+		idle.Remove()
+		r.from.set("b")
+		r.start()
+		runtime.GC()
+		if pinned.Value() != nil {
+			t.Error("the snapshot of the registration is left")
+		}
+		runtime.KeepAlive(idle)
+	})
 }
