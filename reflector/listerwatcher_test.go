@@ -1,0 +1,209 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+func pod(name, resourceVersion string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, ResourceVersion: resourceVersion}}
+}
+
+// answers is a ListWatch that gives list and watcher to everybody.
+func answers(list runtime.Object, watcher watch.Interface) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListFunc:  func(metav1.ListOptions) (runtime.Object, error) { return list, nil },
+		WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return watcher, nil },
+	}
+}
+
+func TestAPageHoldsWhatTheListSays(t *testing.T) {
+	remaining := int64(7)
+	list := &corev1.PodList{
+		ListMeta: metav1.ListMeta{ResourceVersion: "10", Continue: "t", RemainingItemCount: &remaining},
+		Items:    []corev1.Pod{*pod("a", "1"), *pod("b", "2")},
+	}
+	page, err := FromListerWatcher[*corev1.Pod](answers(list, nil)).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "version", page.ResourceVersion, "10")
+	want(t, "token", page.Continue, "t")
+	want(t, "remaining", *page.Remaining, 7)
+	want(t, "items", len(page.Items), 2)
+	want(t, "first", page.Items[0].Name, "a")
+	if page.Items[0] == &list.Items[0] {
+		t.Error("an item keeps its page in memory")
+	}
+}
+
+func TestAListOfWhatIsNotExpectedIsAnError(t *testing.T) {
+	var nilList *corev1.PodList
+	for name, list := range map[string]runtime.Object{
+		"nothing":          nil,
+		"nil list":         nilList,
+		"other objects":    &corev1.NodeList{Items: []corev1.Node{{}}},
+		"table":            &metav1.Table{},
+		"no list":          &corev1.Pod{},
+		"unstructured":     &unstructured.UnstructuredList{Items: []unstructured.Unstructured{{Object: map[string]any{}}}},
+		"nil item":         &metav1.List{Items: []runtime.RawExtension{{}}},
+		"nil typed item":   &metav1.List{Items: []runtime.RawExtension{{Object: (*corev1.Pod)(nil)}}},
+		"no list metadata": &metav1.Status{},
+	} {
+		_, err := FromListerWatcher[*corev1.Pod](answers(list, nil)).List(t.Context(), metav1.ListOptions{})
+		if decode, ok := errors.AsType[*DecodeError](err); !ok {
+			t.Errorf("%s: %v is no DecodeError", name, err)
+		} else if decode.Subject == "" || decode.Error() == "" {
+			t.Errorf("%s: %+v says nothing", name, decode)
+		}
+	}
+}
+
+func TestAWatchEventHoldsWhatTheObjectSays(t *testing.T) {
+	watcher := watch.NewFakeWithChanSize(8, false)
+	stream, err := FromListerWatcher[*corev1.Pod](answers(nil, watcher)).Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watcher.Add(pod("a", "1"))
+	watcher.Modify(pod("a", "2"))
+	watcher.Delete(pod("a", "3"))
+	watcher.Action(watch.Bookmark, pod("", "4"))
+	end := pod("", "5")
+	end.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+	watcher.Action(watch.Bookmark, end)
+	for _, expected := range []Event[*corev1.Pod]{
+		{Type: watch.Added, ResourceVersion: "1"}, {Type: watch.Modified, ResourceVersion: "2"}, {Type: watch.Deleted, ResourceVersion: "3"},
+		{Type: watch.Bookmark, ResourceVersion: "4"}, {Type: watch.Bookmark, ResourceVersion: "5", InitialEventsEnd: true},
+	} {
+		event, err := stream.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hasObject := event.Object != nil; hasObject != (event.Type != watch.Bookmark) {
+			t.Errorf("%s has an object: %v", event.Type, hasObject)
+		}
+		event.Object = nil
+		want(t, "event", event, expected)
+	}
+	stream.Close()
+	stream.Close()
+	want(t, "stopped", watcher.IsStopped(), true)
+	if _, err := stream.Next(t.Context()); err != io.EOF {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+func TestAnEventThatIsNotExpectedIsAnError(t *testing.T) {
+	for name, event := range map[string]watch.Event{
+		"another type":     {Type: watch.Added, Object: &corev1.Node{}},
+		"nothing":          {Type: watch.Modified},
+		"nil object":       {Type: watch.Deleted, Object: (*corev1.Pod)(nil)},
+		"table":            {Type: watch.Added, Object: &metav1.Table{}},
+		"empty bookmark":   {Type: watch.Bookmark},
+		"odd bookmark":     {Type: watch.Bookmark, Object: &metav1.APIVersions{}},
+		"unknown type":     {Type: "SHRUG", Object: pod("a", "1")},
+		"unreadable frame": {Type: watch.Error, Object: apierrors.NewClientErrorReporter(500, "GET", "ClientWatchDecoding").AsObject(io.ErrNoProgress)},
+	} {
+		_, err := toEvent[*corev1.Pod](event)
+		if _, ok := errors.AsType[*DecodeError](err); !ok {
+			t.Errorf("%s: %v is no DecodeError", name, err)
+		}
+	}
+}
+
+func TestAnErrorEventIsItsStatus(t *testing.T) {
+	gone := apierrors.NewResourceExpired("too old")
+	_, err := toEvent[*corev1.Pod](watch.Event{Type: watch.Error, Object: &gone.ErrStatus})
+	if !apierrors.IsResourceExpired(err) {
+		t.Errorf("got %v", err)
+	}
+	for _, object := range []runtime.Object{nil, pod("a", "1")} {
+		if _, err := toEvent[*corev1.Pod](watch.Event{Type: watch.Error, Object: object}); err == nil {
+			t.Errorf("%v is no error", object)
+		}
+	}
+}
+
+func TestAWatchThatIsNoneIsAnError(t *testing.T) {
+	source := FromListerWatcher[*corev1.Pod](answers(nil, nil))
+	if _, err := source.Watch(t.Context(), metav1.ListOptions{}); !errors.Is(err, ErrMalformed) {
+		t.Errorf("no watch: %v", err)
+	}
+	source = FromListerWatcher[*corev1.Pod](answers(nil, watch.NewEmptyWatch()))
+	if _, err := source.Watch(t.Context(), metav1.ListOptions{}); !errors.Is(err, ErrConnectionLost) {
+		t.Errorf("connection lost while opening: %v", err)
+	}
+}
+
+func TestNextGivesUpWithItsContext(t *testing.T) {
+	watcher := watch.NewFake()
+	stream, _ := FromListerWatcher[*corev1.Pod](answers(nil, watcher)).Watch(t.Context(), metav1.ListOptions{})
+	defer stream.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := stream.Next(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCloseEndsAWatchThatIsBusySending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the bubble fails if the filter's goroutine stays
+		inner := watch.NewFakeWithChanSize(2, false)
+		inner.Add(pod("a", "1"))
+		inner.Add(pod("b", "2"))
+		filter := watch.Filter(inner, func(in watch.Event) (watch.Event, bool) { return in, true })
+		stream, err := newWatchStream[*corev1.Pod](filter, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // the filter offers a, and nobody reads
+		began := time.Now()
+		stream.Close()
+		want(t, "time of the close", time.Since(began), 0)
+	})
+}
+
+func TestCloseDoesNotHangOnAWatchThatNeverCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stream, err := newWatchStream[*corev1.Pod](watch.NewProxyWatcher(make(chan watch.Event)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		stream.Close()
+		want(t, "time of the close", time.Since(began), stopTimeout)
+	})
+}
+
+func TestAClientWithoutWatchListIsListed(t *testing.T) {
+	lw := answers(&corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "10"}}, nil)
+	for name, source := range map[string]Source[*corev1.Pod]{
+		"ListerWatcher":            FromListerWatcher[*corev1.Pod](refusing{lw}),
+		"ListerWatcherWithContext": FromListerWatcherWithContext[*corev1.Pod](refusing{lw}),
+	} {
+		if !refusesWatchList(source) {
+			t.Errorf("%s: the client's word is lost", name)
+		}
+	}
+	if refusesWatchList(FromListerWatcher[*corev1.Pod](lw)) {
+		t.Error("a client that says nothing is taken to refuse")
+	}
+}
+
+// refusing is a client that says it lacks watch-list.
+type refusing struct{ *cache.ListWatch }
+
+func (refusing) IsWatchListSemanticsUnSupported() bool { return true }
