@@ -159,7 +159,9 @@ func TestATokenWithASelectorHasNoCount(t *testing.T) {
 func TestAListByNameIsOneKey(t *testing.T) {
 	inBubble(t, nil, func(r *rig) {
 		r.past()
-		one := func(namespace, name string) Predicate { return Predicate{Scope: Scope{Namespace: namespace, Name: name}} }
+		one := func(namespace, name string) Predicate {
+			return Predicate{Scope: Scope{Namespace: namespace, Name: name}}
+		}
 		r.expectList(ListOptions{Predicate: one("n", "a"), Limit: 1}, "n/a@6")
 		r.expectList(ListOptions{Predicate: one("n", "b")}, "@6")
 		r.expectList(ListOptions{Predicate: one("n", "b"), ResourceVersion: "4", Match: exact}, "n/b@4")

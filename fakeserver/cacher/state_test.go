@@ -1,0 +1,84 @@
+package cacher
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// listPlainly is what state.list must return, from a map.
+func listPlainly(items map[string]*Item, predicate *Predicate, from string, limit int) page {
+	first, end := bounds(predicate.Namespace)
+	result := page{}
+	for _, key := range slices.Sorted(maps.Keys(items)) {
+		if key < max(first, from) || key >= end {
+			continue
+		}
+		if limit > 0 && len(result.items) == limit {
+			if result.next == "" {
+				result.next = result.items[limit-1].Key + "\x00"
+			}
+			if key >= result.next {
+				result.remaining++
+			}
+			continue
+		}
+		if predicate.matches(items[key]) {
+			result.items = append(result.items, items[key])
+		}
+	}
+	return result
+}
+
+func TestListingAStateEqualsListingAMap(t *testing.T) {
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		items, all := map[string]*Item{}, new(tree)
+		for range random.IntN(120) {
+			item := &Item{
+				Namespace: []string{"m", "n", "n2"}[random.IntN(3)], Name: fmt.Sprint(random.IntN(40)),
+				Labels: labels.Set{"x": fmt.Sprint(random.IntN(3))},
+			}
+			item.Key = joinKey(item.Namespace, item.Name)
+			items[item.Key] = item
+			all.Set(item.Key, item)
+		}
+		for range 200 {
+			predicate := Predicate{}
+			if random.IntN(2) == 0 {
+				predicate = labelled(fmt.Sprint(random.IntN(4)))
+			}
+			predicate.Namespace = []string{"", "m", "n", "n2", "o"}[random.IntN(5)]
+			from, limit := []string{"", "m/20\x00", "n/3", "n2/\x00"}[random.IntN(4)], random.IntN(6)
+			got, want := state{all}.list(&predicate, from, int64(limit)), listPlainly(items, &predicate, from, limit)
+			if !slices.Equal(got.items, want.items) || got.next != want.next || got.remaining != want.remaining {
+				t.Fatalf("seed %d: %+v from %q limit %d\n got %v %q %d\nwant %v %q %d", seed, predicate.Scope, from, limit,
+					keys(got.items), got.next, got.remaining, keys(want.items), want.next, want.remaining)
+			}
+			var chunks []*Item
+			for next, more := from, true; more; more = next != "" {
+				chunks, next = state{all}.chunk(&predicate, next, 7, chunks)
+			}
+			if whole := listPlainly(items, &predicate, from, 0); !slices.Equal(chunks, whole.items) {
+				t.Fatalf("seed %d: chunks hold %s, want %s", seed, keys(chunks), keys(whole.items))
+			}
+		}
+	}
+}
+
+func TestTheBoundsOfANamespaceHoldItsKeysOnly(t *testing.T) {
+	first, end := bounds("n")
+	for key, want := range map[string]bool{"n/a": true, "n/": true, "n": false, "n2/a": false, "n-1/a": false, "m/a": false, "n/\xff": true} {
+		if got := key >= first && key < end; got != want {
+			t.Errorf("%q: %v", key, got)
+		}
+	}
+	if _, end := bounds(""); strings.Compare("zzz/z", end) >= 0 {
+		t.Error("all namespaces end too early")
+	}
+}
