@@ -1,3 +1,57 @@
-// Package indexer is the cache: one writer, immutable snapshots, indexes.
+// Package indexer is the cache: one writer applies batches of changes and
+// publishes an immutable Snapshot for each; readers take the newest one without a
+// lock and keep it for as long as they like.
+//
+// # Promises
+//
+// A Snapshot never changes: not its answers, not their order. Reading from one
+// takes no lock and delays nobody. A reader that takes snapshots one after the
+// other sees them in the order in which they were published, and never half of a
+// batch.
+//
+// All, Namespace and ByIndex yield in key order and copy nothing.
+//
+// An index has exactly the objects of its snapshot under exactly the values that
+// its function returned for them. What an object was posted under is remembered,
+// so nothing stale stays after an update, a delete or a Replace, even if the
+// function's answer changes.
+//
+// An index function that panics costs its object its place in this index, and
+// nothing else. Options.OnError and Errors tell.
+//
+// Replace builds the new collection beside the old one and swaps once.
+//
+// # Not promised
+//
+// That objects are copied: they are shared by all snapshots and readers, and must
+// not be changed. That resourceVersions rise: they are what the writer says. That
+// a key has the form "namespace/name": only Namespace cares.
+//
+// # How it works
+//
+//	state (the writer's)               Snapshot (a few words)
+//	  objects  key → id → object   ─┐
+//	  order    ids by key           ├─▶ the same nodes
+//	  indexes  value → ids by key  ─┘
+//
+// Every key has a small number, its id, while it is there. Orders and indexes
+// hold ids, four bytes each and no pointers, so an update that moves nothing
+// between index values, by far the most frequent change, touches the object's
+// slot only, however many indexes there are. All structures are trees whose nodes
+// are shared between snapshots; the writer copies a node before it changes it,
+// once per batch (array.go, idtree.go; table.go puts a hash map on top).
+//
+// # Costs
+//
+// With a node index on 10,000 to 100,000 objects, beside client-go's store in the
+// same run (bench_test.go): a Get takes about as long; a batch of one update two
+// to three times as long, one add or delete more, since some twenty small nodes
+// are made; a batch of many shares them. Replace, ByIndex and List are a multiple
+// faster. What is old costs as much memory as it differs from what is new.
+//
+// # Concurrency
+//
+// All methods may be called concurrently; writers take turns. Index functions run
+// in the writer's goroutine, while other writers wait and readers do not.
 // Goroutines: none.
 package indexer

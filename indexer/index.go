@@ -1,13 +1,16 @@
 package indexer
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // index is the writer's side of one index.
 type index[T any] struct {
 	name   string
 	f      Func[T]
-	values table[idList] // value → ids of objects, in key order
-	dirty  bool          // values changed in the batch in progress
+	values table[*idNode] // value → ids of objects, in key order
+	dirty  bool           // values changed in the batch in progress
 
 	// What each object is posted under is remembered, not asked for again when
 	// the object goes, so that nothing stale can stay whatever f does.
@@ -27,11 +30,11 @@ const (
 // indexView is the reader's side.
 type indexView struct {
 	name   string
-	values view[idList]
+	values view[*idNode]
 }
 
 func newIndex[T any](name string, f Func[T], generation *uint64) *index[T] {
-	return &index[T]{name: name, f: f, values: newTable[idList](generation, 0), dirty: true}
+	return &index[T]{name: name, f: f, values: newTable[*idNode](generation, 0), dirty: true}
 }
 
 func (ix *index[T]) view() indexView { return indexView{name: ix.name, values: ix.values.view} }
@@ -43,7 +46,7 @@ func (ix *index[T]) set(objects *view[T], id uint32, values []string) {
 		ix.posted = append(ix.posted, none)
 	}
 	old := ix.posted[id]
-	if len(values) == 1 && old != none && old != several && ix.values.at(old).key == values[0] {
+	if len(values) == 1 && old != none && old != several && ix.values.key(old) == values[0] {
 		return // by far the most frequent case: an update that moves nothing
 	}
 	if len(values) == 0 && old == none {
@@ -64,19 +67,20 @@ func (ix *index[T]) set(objects *view[T], id uint32, values []string) {
 // move takes id out of the lists that only before has and puts it into those
 // that only after has. Both are sorted.
 func (ix *index[T]) move(objects *view[T], id uint32, before, after []uint32) {
-	generation := *ix.values.generation
+	tree := idTree[T]{objects, *ix.values.generation}
 	for len(before) > 0 || len(after) > 0 {
 		switch {
 		case len(after) == 0 || len(before) > 0 && before[0] < after[0]:
 			value := before[0]
 			before = before[1:]
-			list := &ix.values.edit(value).value
-			removeID(list, objects, generation, id)
-			if len(list.chunks) == 0 {
+			s := ix.values.edit(value)
+			s.value = tree.remove(s.value, id)
+			if s.value == nil {
 				ix.values.remove(value)
 			}
 		case len(before) == 0 || after[0] < before[0]:
-			insertID(&ix.values.edit(after[0]).value, objects, generation, id)
+			s := ix.values.edit(after[0])
+			s.value = tree.insert(s.value, id)
 			after = after[1:]
 		default:
 			before, after = before[1:], after[1:]
@@ -90,7 +94,7 @@ func (ix *index[T]) valueID(value string) uint32 {
 		return id
 	}
 	// A value is often part of a larger string, which must not live on with it.
-	return ix.values.insert(string(append([]byte(nil), value...)), idList{})
+	return ix.values.insert(strings.Clone(value), nil)
 }
 
 // valuesOf appends the ids of the values under which id is posted.

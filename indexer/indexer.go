@@ -114,11 +114,9 @@ func (x *Indexer[T]) AddIndex(name string, f Func[T]) error {
 		}
 	}
 	ix := newIndex(name, f, s.generation)
-	for _, c := range s.order.chunks {
-		for _, id := range c.ids {
-			at := s.objects.at(id)
-			s.post(ix, id, at.key, at.value)
-		}
+	for key, object := range current.All() {
+		id, _ := s.objects.find(key)
+		s.post(ix, id, key, object)
 	}
 	s.indexes = append(s.indexes, ix)
 	x.finish(s, s.publish(current.resourceVersion, current))

@@ -12,7 +12,7 @@ import (
 // are shared with all other readers and must not be changed.
 type Snapshot[T any] struct {
 	objects         view[T]
-	order           idList
+	order           *idNode
 	indexes         []indexView
 	resourceVersion string
 }
@@ -36,7 +36,7 @@ func (s *Snapshot[T]) Get(key string) (T, bool) {
 // All yields every key and object in key order, without copying.
 func (s *Snapshot[T]) All() iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
-		each(&s.order, &s.objects, position{}, s.order.end(), yield)
+		walk(s.order, &s.objects, "", yield)
 	}
 }
 
@@ -72,9 +72,10 @@ func (s *Snapshot[T]) Namespace(namespace string) iter.Seq2[string, T] {
 			}
 			return
 		}
-		from := lowerBound(&s.order, &s.objects, namespace+"/")
-		to := lowerBound(&s.order, &s.objects, namespace+string('/'+1))
-		each(&s.order, &s.objects, from, to, yield)
+		prefix := namespace + "/"
+		walk(s.order, &s.objects, prefix, func(key string, object T) bool {
+			return strings.HasPrefix(key, prefix) && yield(key, object)
+		})
 	}
 }
 
@@ -87,7 +88,7 @@ func (s *Snapshot[T]) ByIndex(name, value string) (iter.Seq2[string, T], error) 
 	}
 	return func(yield func(string, T) bool) {
 		if _, at := values.find(value); at != nil {
-			each(&at.value, &s.objects, position{}, at.value.end(), yield)
+			walk(at.value, &s.objects, "", yield)
 		}
 	}, nil
 }
@@ -101,13 +102,13 @@ func (s *Snapshot[T]) IndexValues(name string) ([]string, error) {
 	}
 	found := make([]string, 0, values.length)
 	for id := range values.ids {
-		found = append(found, values.at(id).key)
+		found = append(found, values.key(id))
 	}
 	slices.Sort(found)
 	return found, nil
 }
 
-func (s *Snapshot[T]) index(name string) (*view[idList], error) {
+func (s *Snapshot[T]) index(name string) (*view[*idNode], error) {
 	for i := range s.indexes {
 		if s.indexes[i].name == name {
 			return &s.indexes[i].values, nil

@@ -10,7 +10,7 @@ type state[T any] struct {
 	// generation counts batches; nodes made in the present one may be changed.
 	generation *uint64
 	objects    table[T]
-	order      idList // ids of objects, in key order
+	order      *idNode // ids of objects, in key order
 	indexes    []*index[T]
 	failures   *failures
 }
@@ -26,6 +26,9 @@ func newState[T any](n int, indexes []*index[T]) *state[T] {
 	return s
 }
 
+// ordered edits trees of ids of objects.
+func (s *state[T]) ordered() idTree[T] { return idTree[T]{&s.objects.view, *s.generation} }
+
 // set stores object under key, everywhere.
 func (s *state[T]) set(key string, object T) {
 	id, found := s.objects.find(key)
@@ -33,7 +36,7 @@ func (s *state[T]) set(key string, object T) {
 		s.objects.edit(id).value = object
 	} else {
 		id = s.objects.insert(key, object)
-		insertID(&s.order, &s.objects.view, *s.generation, id)
+		s.order = s.ordered().insert(s.order, id)
 	}
 	for _, ix := range s.indexes {
 		s.post(ix, id, key, object)
@@ -73,7 +76,7 @@ func (s *state[T]) delete(key string) {
 		s.failures.remove(ix.name, key)
 	}
 	// Lists find an id by its key, so the key goes last.
-	removeID(&s.order, &s.objects.view, *s.generation, id)
+	s.order = s.ordered().remove(s.order, id)
 	s.objects.remove(id)
 }
 
@@ -89,7 +92,7 @@ func (s *state[T]) fill(items []Change[T]) {
 			continue
 		}
 		id := s.objects.insert(item.Key, item.Object)
-		insertID(&s.order, &s.objects.view, *s.generation, id)
+		s.order = s.ordered().insert(s.order, id)
 		for _, ix := range s.indexes {
 			s.post(ix, id, item.Key, item.Object)
 		}

@@ -1,0 +1,230 @@
+package indexer
+
+import "slices"
+
+// idNode is a node of a persistent B+ tree of ids in the order of their keys,
+// which are looked up in a view. A nil *idNode is the empty tree. The tree under
+// a node stays as it is, because the writer copies nodes that the batch in
+// progress does not own (see array).
+type idNode struct {
+	owner uint64
+	// Invariant: 1 to idLeafMax ids without children; or 1 to idInnerMax children
+	// and as many ids, each the first of its child. ids[0] is thus the first of
+	// the whole subtree.
+	ids      []uint32
+	children []*idNode
+}
+
+// An insertion into 100,000 ids copies three nodes, 1.5 KB together.
+const (
+	idLeafMax  = 128
+	idInnerMax = 64
+)
+
+func (n *idNode) limit() int {
+	if n.children != nil {
+		return idInnerMax
+	}
+	return idLeafMax
+}
+
+// lowerBound returns where in ids the first key >= key is.
+func lowerBound[V any](ids []uint32, v *view[V], key string) int {
+	low, high := 0, len(ids)
+	for low < high {
+		middle := int(uint(low+high) / 2)
+		if v.key(ids[middle]) < key {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// childOf returns which child of n the place of key is in.
+func childOf[V any](n *idNode, v *view[V], key string) int {
+	i := lowerBound(n.ids, v, key)
+	if i == len(n.ids) || i > 0 && v.key(n.ids[i]) != key {
+		return i - 1
+	}
+	return i
+}
+
+// idTree edits trees of ids of one view in one generation.
+type idTree[V any] struct {
+	keys       *view[V]
+	generation uint64
+}
+
+// insert returns root with id, whose key is in the view already.
+func (e idTree[V]) insert(root *idNode, id uint32) *idNode {
+	if root == nil {
+		return &idNode{owner: e.generation, ids: []uint32{id}}
+	}
+	left, right := e.insertInto(root, id, e.keys.key(id))
+	if right == nil {
+		return left
+	}
+	return &idNode{owner: e.generation, ids: []uint32{left.ids[0], right.ids[0]}, children: []*idNode{left, right}}
+}
+
+// insertInto returns the node in n's place and, if it had to be split, the one
+// to its right.
+func (e idTree[V]) insertInto(n *idNode, id uint32, key string) (left, right *idNode) {
+	n = e.own(n)
+	var at int
+	if n.children == nil {
+		at = len(n.ids)
+		if key < e.keys.key(n.ids[at-1]) { // ids often come in order
+			at = lowerBound(n.ids, e.keys, key)
+		}
+		n.ids = slices.Insert(n.ids, at, id)
+	} else {
+		at = childOf(n, e.keys, key)
+		child, next := e.insertInto(n.children[at], id, key)
+		n.children[at], n.ids[at] = child, child.ids[0]
+		if next == nil {
+			return n, nil
+		}
+		at++
+		n.children = slices.Insert(n.children, at, next)
+		n.ids = slices.Insert(n.ids, at, next.ids[0])
+	}
+	if len(n.ids) <= n.limit() {
+		return n, nil
+	}
+	cut := len(n.ids) / 2
+	if at == len(n.ids)-1 {
+		cut = at // ids that come in order leave full nodes behind
+	}
+	return n, e.split(n, cut)
+}
+
+// split moves what is from cut on to a new node.
+func (e idTree[V]) split(n *idNode, cut int) *idNode {
+	right := &idNode{owner: e.generation, ids: slices.Clone(n.ids[cut:])}
+	n.ids = n.ids[:cut]
+	if n.children != nil {
+		right.children = slices.Clone(n.children[cut:])
+		clear(n.children[cut:])
+		n.children = n.children[:cut]
+	}
+	return right
+}
+
+// remove returns root without id, which is in it and whose key is still in the
+// view.
+func (e idTree[V]) remove(root *idNode, id uint32) *idNode {
+	root = e.removeFrom(root, e.keys.key(id))
+	for root != nil && len(root.children) == 1 {
+		root = root.children[0]
+	}
+	return root
+}
+
+// removeFrom returns the node in n's place, nil if nothing is left of it.
+func (e idTree[V]) removeFrom(n *idNode, key string) *idNode {
+	if n.children == nil {
+		if len(n.ids) == 1 {
+			return nil
+		}
+		n = e.own(n)
+		at := lowerBound(n.ids, e.keys, key)
+		n.ids = slices.Delete(n.ids, at, at+1)
+		return n
+	}
+	at := childOf(n, e.keys, key)
+	child := e.removeFrom(n.children[at], key)
+	if child == nil && len(n.ids) == 1 {
+		return nil
+	}
+	n = e.own(n)
+	if child == nil {
+		n.drop(at)
+		return n
+	}
+	n.children[at], n.ids[at] = child, child.ids[0]
+	if at > 0 {
+		at--
+	}
+	e.join(n, at)
+	return n
+}
+
+// join merges a child with the one to its right if both are small.
+func (e idTree[V]) join(n *idNode, at int) {
+	if at+1 >= len(n.children) {
+		return
+	}
+	left, right := n.children[at], n.children[at+1]
+	if len(left.ids)+len(right.ids) > left.limit()/2 {
+		return
+	}
+	left = e.own(left)
+	left.ids = append(left.ids, right.ids...)
+	left.children = append(left.children, right.children...)
+	n.children[at] = left
+	n.drop(at + 1)
+}
+
+func (n *idNode) drop(at int) {
+	n.ids = slices.Delete(n.ids, at, at+1)
+	n.children = slices.Delete(n.children, at, at+1)
+}
+
+// own returns n, or a copy of it, for writing.
+func (e idTree[V]) own(n *idNode) *idNode {
+	if n.owner == e.generation {
+		return n
+	}
+	mine := &idNode{owner: e.generation, ids: append(make([]uint32, 0, len(n.ids)+1), n.ids...)}
+	if n.children != nil {
+		mine.children = append(make([]*idNode, 0, len(n.children)+1), n.children...)
+	}
+	return mine
+}
+
+// walk yields key and value of every id from the first key >= from on, and
+// reports whether it got to the end.
+func walk[V any](n *idNode, v *view[V], from string, yield func(string, V) bool) bool {
+	if n == nil {
+		return true
+	}
+	if n.children == nil {
+		at := 0
+		if from != "" {
+			at = lowerBound(n.ids, v, from)
+		}
+		return walkIDs(n.ids[at:], v, yield)
+	}
+	at := 0
+	if from != "" {
+		at = childOf(n, v, from)
+	}
+	for _, child := range n.children[at:] {
+		if !walk(child, v, from, yield) {
+			return false
+		}
+		from = ""
+	}
+	return true
+}
+
+// walkIDs yields key and value of ids. Neighbours in order are often neighbours
+// in memory too, so a leaf is looked up once for all that follow each other.
+func walkIDs[V any](ids []uint32, v *view[V], yield func(string, V) bool) bool {
+	var current *leaf[slot[V]]
+	number := ^uint32(0)
+	for _, id := range ids {
+		if id/leafSize != number {
+			number = id / leafSize
+			current = v.slots.leaf(id)
+		}
+		s := &current.elements[id%leafSize]
+		if !yield(s.key, s.value) {
+			return false
+		}
+	}
+	return true
+}
