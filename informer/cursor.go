@@ -31,8 +31,8 @@ func newCursor[T Object](p *published[T], handler Handler[T], reg *Registration)
 	return &cursor[T]{reg: reg, handler: handler, initial: p.snapshot, ready: p.synced, at: p.tail}
 }
 
-// run calls the handler until ctx ends or the registration is removed. It may
-// be called again to go on where it stopped.
+// run calls the handler until ctx ends or the registration is removed; to be
+// woken in either case. It may be called again to go on where it stopped.
 func (c *cursor[T]) run(ctx context.Context) {
 	if !c.reg.enter() {
 		return
@@ -42,16 +42,11 @@ func (c *cursor[T]) run(ctx context.Context) {
 	if !c.replay(ctx) {
 		return
 	}
-	for {
+	for !c.halted(ctx) {
 		select {
 		case <-c.at.ready:
-		case <-c.reg.removing:
-			return
-		case <-ctx.Done():
-			return
-		}
-		if !c.deliver(ctx) {
-			return
+			c.deliver(ctx)
+		case <-c.reg.nudge:
 		}
 	}
 }
@@ -82,15 +77,15 @@ func (c *cursor[T]) replay(ctx context.Context) bool {
 	return true
 }
 
-// deliver works through the batch at hand and steps to the next; false if it
-// was interrupted.
-func (c *cursor[T]) deliver(ctx context.Context) bool {
+// deliver works through the batch at hand, unless it is interrupted, and steps to
+// the next.
+func (c *cursor[T]) deliver(ctx context.Context) {
 	batch := c.at
 	c.reg.working.Store(batch.written.UnixNano())
 	defer c.reg.working.Store(0)
 	for c.within < len(batch.notices) {
 		if c.halted(ctx) {
-			return false
+			return
 		}
 		if c.within == batch.syncAt {
 			c.markSynced()
@@ -103,7 +98,6 @@ func (c *cursor[T]) deliver(ctx context.Context) bool {
 		c.markSynced()
 	}
 	c.at, c.within = batch.next, 0
-	return true
 }
 
 // call makes one call. A panic is logged and raised again, which ends the

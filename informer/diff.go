@@ -17,7 +17,7 @@ type view[T Object] interface {
 
 // outcome is what one batch of deltas amounts to.
 type outcome[T Object] struct {
-	changes         []indexer.Change[T] // in order; a key may occur repeatedly
+	changes         []indexer.Change[T] // in order; a key may occur repeatedly; valid until the next diff
 	notices         []notice[T]
 	resourceVersion string // of the collection after the batch; "" if no delta named one
 	replacedAt      int    // notices up to the end of the first Replaced; -1 without one
@@ -33,6 +33,7 @@ type differ[T Object] struct {
 	// batch need not be recorded, since nothing looks at it.
 	overlay map[string]present[T]
 	record  bool
+	changes []indexer.Change[T] // room for those of the next batch
 }
 
 type present[T Object] struct {
@@ -40,15 +41,14 @@ type present[T Object] struct {
 	yes bool
 }
 
-// keepOverlay is the number of entries from which on the overlay's memory is
-// given back rather than kept for the next batch.
-const keepOverlay = 1024
+// keep is the number of entries up to which memory is kept for the next batch.
+const keep = 256
 
 // diff returns what deltas change in base. initial marks the adds up to the end
 // of the first Replaced as such.
 func (d *differ[T]) diff(base view[T], deltas []deltafifo.Delta[T], initial bool) outcome[T] {
 	d.base, d.initial = base, initial
-	d.out = outcome[T]{replacedAt: -1}
+	d.out = outcome[T]{changes: d.changes[:0], replacedAt: -1}
 	if d.overlay == nil {
 		d.overlay = make(map[string]present[T])
 	}
@@ -58,12 +58,18 @@ func (d *differ[T]) diff(base view[T], deltas []deltafifo.Delta[T], initial bool
 	}
 	out := d.out
 	d.base, d.out = nil, outcome[T]{}
-	if len(d.overlay) > keepOverlay {
+	if len(d.overlay) > keep {
 		d.overlay = nil
 	}
 	clear(d.overlay)
+	if d.changes = out.changes; cap(d.changes) > keep {
+		d.changes = nil
+	}
 	return out
 }
+
+// release lets go of the objects of the last outcome.
+func (d *differ[T]) release() { clear(d.changes) }
 
 func (d *differ[T]) step(delta *deltafifo.Delta[T]) {
 	switch delta.Type {

@@ -132,7 +132,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		r.queue.Close()
 		applying.Wait()
 		applying.Stop()
-		r.handlers.StopAndWait()
+		i.stopHandlers(r)
 		i.finish()
 	}()
 
@@ -165,6 +165,17 @@ func (i *Informer[T]) begin(ctx context.Context) (*run[T], error) {
 	return i.run, nil
 }
 
+// stopHandlers waits until no handler is being called any more.
+func (i *Informer[T]) stopHandlers(r *run[T]) {
+	r.handlers.Stop()
+	i.mu.Lock()
+	for _, c := range i.cursors { // later ones were not started
+		c.reg.wake()
+	}
+	i.mu.Unlock()
+	r.handlers.Wait()
+}
+
 // finish gives the Informer back. The cache is no longer in sync: nobody knows
 // what happens until the next run has listed.
 func (i *Informer[T]) finish() {
@@ -194,7 +205,8 @@ func (i *Informer[T]) apply(ctx context.Context, queue *deltafifo.Queue[T]) {
 		i.writing <- struct{}{}
 		i.applyBatch(&d, batch)
 		<-i.writing
-		clear(batch) // keeps no object alive while waiting
+		clear(batch) // keep no object alive while waiting
+		d.release()
 	}
 }
 
@@ -213,7 +225,7 @@ func (i *Informer[T]) applyBatch(d *differ[T], batch []deltafifo.Delta[T]) {
 	if len(out.changes) == 0 && syncAt < 0 && resourceVersion == state.snapshot.ResourceVersion() {
 		return
 	}
-	snapshot := i.index.Apply(out.changes, resourceVersion)
+	snapshot := i.index.Apply(out.changes, resourceVersion) // keeps no changes
 	next, wake := state.succeed(snapshot, out.notices, syncAt)
 	i.state.Store(next)
 	wake()
@@ -246,12 +258,12 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts ...HandlerOption) (*Registra
 		opt(&config)
 	}
 	reg := &Registration{
-		name:     config.name,
-		end:      func() int64 { return i.state.Load().end },
-		detach:   i.detach,
-		synced:   make(chan struct{}),
-		done:     make(chan struct{}),
-		removing: make(chan struct{}),
+		name:   config.name,
+		end:    func() int64 { return i.state.Load().end },
+		detach: i.detach,
+		synced: make(chan struct{}),
+		done:   make(chan struct{}),
+		nudge:  make(chan struct{}, 1),
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -14,8 +14,10 @@ type Registration struct {
 	detach func(*Registration)
 	synced chan struct{} // closed by the cursor
 	done   chan struct{}
-	// removing is closed by Remove, for a cursor that waits.
-	removing chan struct{}
+	// nudge, of capacity 1, makes a cursor that waits look whether to go on. One
+	// channel for each, because many waiting for one channel get in each other's
+	// way at every batch.
+	nudge chan struct{}
 
 	// passed counts the notices that this handler need not see any more; it
 	// starts below the log's end by the number of initial adds.
@@ -43,8 +45,8 @@ func (r *Registration) Remove() {
 	if !first {
 		return
 	}
-	close(r.removing)
 	r.detach(r)
+	r.wake()
 	if idle {
 		close(r.done)
 	}
@@ -85,6 +87,14 @@ func (r *Registration) isSynced() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// wake makes the cursor look whether to go on.
+func (r *Registration) wake() {
+	select {
+	case r.nudge <- struct{}{}:
+	default:
 	}
 }
 
