@@ -51,7 +51,7 @@ func TestConcurrentReadersSeeWholeSnapshotsThatNeverGoBack(t *testing.T) {
 			}
 		}
 	})
-	for version := 2; version <= 60; version++ {
+	for version := 2; version <= 40; version++ {
 		if version%10 == 0 {
 			x.Replace(batchOf(version), strconv.Itoa(version))
 		} else {

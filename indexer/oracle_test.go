@@ -181,7 +181,7 @@ func failedKeys(x *indexer.Indexer[*object], s *indexer.Snapshot[*object]) []str
 
 func TestRandomChangesAgreeWithAMapAndOldSnapshotsNeverChange(t *testing.T) {
 	for _, size := range []struct{ keys, labels, batches, perBatch int }{
-		{20, 4, 300, 1}, {200, 10, 200, 5}, {3000, 50, 40, 200}, {5000, 2, 30, 300}, {300, 3000, 60, 20},
+		{20, 4, 300, 1}, {200, 10, 100, 5}, {1000, 30, 20, 150}, {2000, 2, 15, 300}, {300, 1000, 40, 20},
 	} {
 		t.Run(fmt.Sprintf("%d keys %d labels", size.keys, size.labels), func(t *testing.T) {
 			seed := rand.Uint64()
