@@ -105,12 +105,16 @@ func (w *Watcher) takeBookmark() (Event, bool) {
 		return w.take()
 	}
 	w.bookmarks.schedule(now)
-	if rv <= w.start || rv < w.bookmarks.sent || w.ended.Load() {
-		return Event{}, false // it would say nothing new
+	if !w.tellsNews(rv) || w.ended.Load() {
+		return Event{}, false
 	}
 	w.bookmarks.sent = rv
 	return Event{Type: watch.Bookmark, ResourceVersion: rv}, true
 }
+
+// tellsNews says whether a bookmark at rv says more than the watch began with,
+// and nothing that contradicts what was delivered.
+func (w *Watcher) tellsNews(rv uint64) bool { return rv > w.start && rv >= w.bookmarks.sent }
 
 // askProgress asks the store how far it is, unless it just said so, and returns
 // a channel that is closed when the answer is in.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -101,7 +100,7 @@ func badReadVersion(err error) *apierrors.StatusError {
 // badWatchVersion is the 500 without a reason for that of a watch.
 func badWatchVersion(err error) *apierrors.StatusError {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error(),
+		Status: metav1.StatusFailure, Code: 500, Message: err.Error(),
 	}}
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,7 +60,7 @@ func TestWhileTheListFailsRequestsAreRefusedOrTheStoreAnswers(t *testing.T) {
 		_, err2 := r.cacher.Watch(r.ctx, WatchOptions{SendInitialEvents: ptr(true)})
 		for _, err := range []error{err, err2} {
 			got := status(err).ErrStatus
-			if got.Code != http.StatusTooManyRequests || got.Message != "storage is (re)initializing: no luck" ||
+			if got.Code != 429 || got.Message != "storage is (re)initializing: no luck" ||
 				got.Details.RetryAfterSeconds != 1 {
 				t.Errorf("got %+v", got)
 			}
@@ -88,7 +87,7 @@ func TestAShortListIsAnsweredByTheStoreWhileTheCacheIsNotReady(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		_, err = r.cacher.List(r.ctx, ListOptions{Predicate: labelled("1"), Limit: 1})
-		if status(err).ErrStatus.Code != http.StatusTooManyRequests {
+		if status(err).ErrStatus.Code != 429 {
 			t.Errorf("got %v", err)
 		}
 	})

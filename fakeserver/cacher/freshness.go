@@ -15,9 +15,8 @@ type waiter struct {
 	reached chan struct{}
 }
 
-// waiters is a min-heap on rv would be, were there ever many: a slice that is
-// only looked through when its least version was reached. Its methods need the
-// Cacher's mutex.
+// waiters are those reads. They are looked through only when the least version
+// among them was reached. Its methods need the Cacher's mutex.
 type waiters struct {
 	list  []waiter
 	least uint64

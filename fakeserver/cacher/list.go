@@ -10,17 +10,22 @@ import (
 // single options and their combinations go.
 type ListOptions struct {
 	Predicate
+	// ResourceVersion is as the client sent it: "" asks for the newest state, "0"
+	// for any, another one for what Match says.
 	ResourceVersion string
-	Match           metav1.ResourceVersionMatch
+	// Match is NotOlderThan, Exact, or "" for what kube-apiserver takes that for.
+	Match metav1.ResourceVersionMatch
 	// Limit bounds the number of items; 0 or less is no bound.
-	Limit    int64
+	Limit int64
+	// Continue is the token of an earlier page.
 	Continue string
 }
 
 // ListResult is the answer to a list.
 type ListResult struct {
 	// Items in key order, never nil.
-	Items           []*Item
+	Items []*Item
+	// ResourceVersion at which the collection was read.
 	ResourceVersion uint64
 	// Continue is the token of the next page; "" if there is none.
 	Continue string

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,7 +98,7 @@ func TestVersionsAheadOfTheStoreAreTooLargeAfterTheBlockTimeout(t *testing.T) {
 			start := time.Now()
 			_, err := r.cacher.List(r.ctx, opts)
 			got := status(err).ErrStatus
-			if time.Since(start) != 3*time.Second || got.Code != http.StatusGatewayTimeout || got.Details.RetryAfterSeconds != 1 ||
+			if time.Since(start) != 3*time.Second || got.Code != 504 || got.Details.RetryAfterSeconds != 1 ||
 				got.Message != "Timeout: Too large resource version: 99, current: 5" ||
 				got.Details.Causes[0] != (metav1.StatusCause{Type: "ResourceVersionTooLarge", Message: "Too large resource version"}) {
 				t.Errorf("%+v: after %v: %+v", opts, time.Since(start), got)
@@ -183,14 +182,14 @@ func TestForgottenVersionsAre410AndTokensGoOnInconsistently(t *testing.T) {
 		r.compact()
 		for _, opts := range []ListOptions{{ResourceVersion: "3", Match: exact}, {ResourceVersion: "3", Limit: 1}} {
 			_, err := r.cacher.List(r.ctx, opts)
-			if got := status(err).ErrStatus; got.Code != http.StatusGone || got.Reason != metav1.StatusReasonExpired ||
+			if got := status(err).ErrStatus; got.Code != 410 || got.Reason != metav1.StatusReasonExpired ||
 				got.Message != "The resourceVersion for the provided list is too old." || got.Details != nil {
 				t.Errorf("%+v: %+v", opts, got)
 			}
 		}
 		_, err := r.cacher.List(r.ctx, ListOptions{Predicate: within, Limit: 1, Continue: token})
 		expired := status(err).ErrStatus
-		if expired.Code != http.StatusGone || expired.ListMeta.Continue == "" {
+		if expired.Code != 410 || expired.ListMeta.Continue == "" {
 			t.Fatalf("got %v", err)
 		}
 		if key, rv, err := decodeContinue("n", expired.ListMeta.Continue); key != "n/a\x00" || rv != inconsistent || err != nil {

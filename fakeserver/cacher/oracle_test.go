@@ -94,6 +94,8 @@ type follower struct {
 }
 
 // walk does random things to a rig and compares with the oracle.
+//
+// bubble: made by TestWatchersAndListsEqualTheHistory only, in a bubble
 type walk struct {
 	*rig
 	random    *rand.Rand

@@ -6,15 +6,12 @@ import (
 	"time"
 )
 
-// phase of a Cacher.
+// phase of a Cacher. What leads out of each:
 //
-//	initializing ──list done──▶ ready
-//	     ▲  │                     │
-//	     │  └─list failed─▶ failed │ watch broke
-//	     │                  │  ▲   │
-//	     │     list done ───┘  │   │
-//	     └─────────────────────┼───┘
-//	any ──Close──▶ closed
+//	initializing  the list is done: ready; it fails: failed
+//	ready         the watch breaks: initializing
+//	failed        the next list is done: ready
+//	closed        nothing; Close leads here from anywhere
 type phase uint8
 
 const (

@@ -12,10 +12,16 @@ import (
 // set the default of SendInitialEvents.
 type WatchOptions struct {
 	Predicate
-	ResourceVersion   string
+	// ResourceVersion is as the client sent it: where to start, or with initial
+	// events how old they may be.
+	ResourceVersion string
+	// SendInitialEvents asks for the state as ADDED events first. Nil means that
+	// with the resource versions "" and "0" only, without a bookmark at the end.
 	SendInitialEvents *bool
-	Match             metav1.ResourceVersionMatch
-	AllowBookmarks    bool
+	// Match is NotOlderThan or "", and makes no difference.
+	Match metav1.ResourceVersionMatch
+	// AllowBookmarks lets bookmarks be sent.
+	AllowBookmarks bool
 	// Deadline is when the caller will end the watch; the last bookmark comes
 	// shortly before. Zero: none.
 	Deadline time.Time

@@ -3,7 +3,6 @@ package cacher
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -139,7 +138,7 @@ func TestInitialEventsFromTheFutureFailInTheStreamAfterTheBlockTimeout(t *testin
 			t.Error("the error is not pending")
 		}
 		_, err := w.Next(r.ctx)
-		if got := status(err).ErrStatus; got.Code != http.StatusGatewayTimeout || got.Details.RetryAfterSeconds != 1 ||
+		if got := status(err).ErrStatus; got.Code != 504 || got.Details.RetryAfterSeconds != 1 ||
 			got.Message != "Timeout: Too large resource version: 99, current: 1" {
 			t.Errorf("got %v", err)
 		}
@@ -176,7 +175,7 @@ func TestAWatchFromBeforeTheWindowIsTooOld(t *testing.T) {
 		r.expect(w, "too old resource version: 2 (3)")
 		r.expect(w, "EOF")
 		_, err := r.watch(WatchOptions{ResourceVersion: "2"}).Next(r.ctx)
-		if got := status(err).ErrStatus; got.Code != http.StatusGone || got.Reason != "Expired" {
+		if got := status(err).ErrStatus; got.Code != 410 || got.Reason != "Expired" {
 			t.Errorf("got %+v", got)
 		}
 		r.expect(r.watch(WatchOptions{ResourceVersion: "2", SendInitialEvents: ptr(true)}), "ADDED n/a@7")

@@ -90,13 +90,11 @@ func (w *Watcher) Pending() bool {
 	if w.failure != nil || w.ended.Load() || w.initial.pending() {
 		return true
 	}
-	if w.bookmarks.ready(time.Now()) {
-		return true
-	}
+	bookmark := w.bookmarks.ready(time.Now())
 	w.cacher.mu.Lock()
 	defer w.cacher.mu.Unlock()
 	_, kind := w.peek()
-	return kind != "" || w.ended.Load()
+	return kind != "" || w.ended.Load() || (bookmark && w.tellsNews(w.cacher.rv))
 }
 
 // Stop ends the watcher. It may be called again, and by anybody.
