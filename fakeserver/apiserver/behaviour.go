@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 )
 
 // behaviour is what a kind does differently from the usual. A real server has
@@ -23,6 +25,10 @@ type behaviour struct {
 	returnsDeleted   bool                        // DELETE answers with the object
 	annotationsCount bool                        // a change of annotations bumps the generation as well
 
+	// orphans: DELETE that names no policy leaves the dependents alone.
+	orphans       bool
+	warnCreate    func(obj metav1.Object) []string // what to warn the creator of
+	warnDelete    string                           // of a deletion that names no policy
 	prepareCreate func(obj runtime.Object)
 	prepareUpdate func(next, old runtime.Object)
 	// gracePeriod makes deletion graceful: how long the object stays, in seconds.
@@ -94,7 +100,7 @@ func behaviourOf(gr schema.GroupResource, goType reflect.Type) behaviour {
 	}
 	switch gr.String() {
 	case "pods":
-		b.prepareCreate, b.gracePeriod = preparePod, podGracePeriod
+		b.prepareCreate, b.gracePeriod, b.warnCreate = preparePod, podGracePeriod, warnPodName
 	case "services":
 		b.validName = validation.NameIsDNSLabel
 	case "namespaces":
@@ -102,11 +108,17 @@ func behaviourOf(gr schema.GroupResource, goType reflect.Type) behaviour {
 		b.prepareCreate, b.prepareUpdate = prepareNamespace, keepNamespaceFinalizers
 	case "secrets":
 		b.prepareCreate = func(obj runtime.Object) {
-			if s, ok := obj.(*corev1.Secret); ok && s.Type == "" {
-				s.Type = corev1.SecretTypeOpaque
+			if s, ok := obj.(*corev1.Secret); ok {
+				foldStringData(s)
 			}
 		}
 		b.prepareUpdate = func(next, _ runtime.Object) { b.prepareCreate(next) }
+	case "replicationcontrollers":
+		b.orphans = true
+	case "jobs.batch":
+		b.orphans = true
+		b.warnDelete = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background " +
+			"to remove them or set propagationPolicy=Orphan to suppress this warning"
 	case "persistentvolumes":
 		b.prepareCreate = func(obj runtime.Object) {
 			if v, ok := obj.(*corev1.PersistentVolume); ok {
@@ -134,6 +146,30 @@ func preparePod(obj runtime.Object) {
 	if pod, ok := obj.(*corev1.Pod); ok {
 		pod.Status.Phase = corev1.PodPending
 	}
+}
+
+// warnPodName: the name becomes a hostname.
+func warnPodName(obj metav1.Object) []string {
+	problems := utilvalidation.IsDNS1123Label(obj.GetName())
+	if obj.GetName() == "" || len(problems) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("metadata.name: this is used in the Pod's hostname, which can result in surprising "+
+		"behavior; a DNS label is recommended: %v", problems)}
+}
+
+// foldStringData moves what was written as text to the rest of the data.
+func foldStringData(s *corev1.Secret) {
+	if s.Type == "" {
+		s.Type = corev1.SecretTypeOpaque
+	}
+	if len(s.StringData) > 0 && s.Data == nil {
+		s.Data = map[string][]byte{}
+	}
+	for key, text := range s.StringData {
+		s.Data[key] = []byte(text)
+	}
+	s.StringData = nil
 }
 
 // podGracePeriod: a pod that runs nowhere goes at once.

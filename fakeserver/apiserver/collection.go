@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -123,17 +124,17 @@ func (c *collection) get(ctx context.Context, namespace, name string) (record, e
 	return record{object: obj, revision: kv.ModRevision, bytes: kv.Value}, nil
 }
 
-// create stores a new object and sets its resourceVersion.
-func (c *collection) create(ctx context.Context, namespace, name string, obj runtime.Object) error {
+// create stores a new object and returns it as it was stored.
+func (c *collection) create(ctx context.Context, namespace, name string, obj runtime.Object) (runtime.Object, error) {
 	data, err := encodeStored(c.kind, obj)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	kv, err := c.store.Create(ctx, c.key(namespace, name), data)
 	if err != nil {
-		return c.storeError(err, name)
+		return nil, c.storeError(err, name)
 	}
-	return setVersion(obj, kv.ModRevision)
+	return decodeStored(c.kind, kv)
 }
 
 // storeError translates the errors that a client must understand. A conflict is
@@ -179,7 +180,7 @@ func (c *collection) change(ctx context.Context, namespace, name string,
 		if err != nil {
 			return outcome{}, err
 		}
-		err = c.write(ctx, c.key(namespace, name), current, result)
+		result, err = c.write(ctx, c.key(namespace, name), current, result)
 		if errors.Is(err, storage.ErrConflict) {
 			continue
 		}
@@ -190,29 +191,31 @@ func (c *collection) change(ctx context.Context, namespace, name string,
 	}
 }
 
-func (c *collection) write(ctx context.Context, key string, current record, result outcome) error {
+// write does what result says, once, and returns it with the object as it was
+// stored: encoding loses, for example, the difference between none and empty.
+func (c *collection) write(ctx context.Context, key string, current record, result outcome) (outcome, error) {
 	if result.remove {
 		kv, err := c.store.Delete(ctx, key, current.revision)
 		if err != nil {
-			return err
+			return result, err
 		}
 		if result.keepVersion {
-			return setVersion(result.object, current.revision)
+			kv.ModRevision = current.revision
 		}
-		return setVersion(result.object, kv.ModRevision)
+		return result, setVersion(result.object, kv.ModRevision)
 	}
 	data, err := encodeStored(c.kind, result.object)
 	if err != nil {
-		return err
+		return result, err
 	}
-	if string(data) == string(current.bytes) {
-		return setVersion(result.object, current.revision)
+	kv := storage.KeyValue{Key: key, Value: data, ModRevision: current.revision}
+	if !bytes.Equal(data, current.bytes) {
+		if kv, err = c.store.Update(ctx, key, data, current.revision); err != nil {
+			return result, err
+		}
 	}
-	kv, err := c.store.Update(ctx, key, data, current.revision)
-	if err != nil {
-		return err
-	}
-	return setVersion(result.object, kv.ModRevision)
+	result.object, err = decodeStored(c.kind, kv)
+	return result, err
 }
 
 func setVersion(obj runtime.Object, revision int64) error {

@@ -72,6 +72,10 @@ func (s *Server) delete(q *request) error {
 	if err != nil {
 		return err
 	}
+	if warning := q.resource.stored.behaviour.warnDelete; warning != "" &&
+		options.PropagationPolicy == nil && options.OrphanDependents == nil {
+		addWarning(q.w, warning)
+	}
 	result, err := s.remove(q, q.namespace, q.name, options)
 	if err != nil {
 		return err
@@ -100,24 +104,37 @@ func (q *request) sendDeleted(out output, obj runtime.Object) error {
 }
 
 // remove deletes one object, or marks it for deletion if something still has to
-// happen before it goes.
+// happen before it goes. One that had time left is first seen to have none, so
+// that watchers get both events.
 func (s *Server) remove(q *request, namespace, name string, options *metav1.DeleteOptions) (outcome, error) {
 	kind := q.resource.stored
-	return q.objects.change(q.Context(), namespace, name, func(current record) (outcome, error) {
-		next := current.object.DeepCopyObject()
-		obj, _, err := accessors(next, next)
-		if err != nil {
-			return outcome{}, err
+	preconditions := options.Preconditions
+	for {
+		again := false
+		result, err := q.objects.change(q.Context(), namespace, name, func(current record) (outcome, error) {
+			next := current.object.DeepCopyObject()
+			obj, old, err := accessors(next, current.object)
+			if err != nil {
+				return outcome{}, err
+			}
+			if err := checkPreconditions(kind, obj, preconditions); err != nil {
+				return outcome{}, err
+			}
+			result := outcome{object: next, remove: markDeleted(kind, next, obj, options)}
+			if len(options.DryRun) > 0 {
+				return result, errUnchanged
+			}
+			left := old.GetDeletionGracePeriodSeconds()
+			if again = result.remove && left != nil && *left > 0; again {
+				result.remove = false
+			}
+			return result, nil
+		})
+		if err != nil || !again {
+			return result, err
 		}
-		if err := checkPreconditions(kind, obj, options.Preconditions); err != nil {
-			return outcome{}, err
-		}
-		result := outcome{object: next, remove: markDeleted(kind, next, obj, options)}
-		if len(options.DryRun) > 0 {
-			return result, errUnchanged
-		}
-		return result, nil
-	})
+		preconditions = nil // they held; the version is another now
+	}
 }
 
 func checkPreconditions(k *storedKind, obj metav1.Object, p *metav1.Preconditions) error {
@@ -140,7 +157,7 @@ func checkPreconditions(k *storedKind, obj metav1.Object, p *metav1.Precondition
 // markDeleted makes the state that a deletion leads to, and reports whether
 // nothing keeps the object any longer.
 func markDeleted(k *storedKind, next runtime.Object, obj metav1.Object, options *metav1.DeleteOptions) bool {
-	finalizers := propagationFinalizers(obj.GetFinalizers(), options)
+	finalizers := propagationFinalizers(obj.GetFinalizers(), options, k.behaviour.orphans)
 	if !equality.Semantic.DeepEqual(finalizers, obj.GetFinalizers()) {
 		obj.SetFinalizers(finalizers)
 	}
@@ -186,8 +203,8 @@ func markTime(obj metav1.Object, seconds int64) {
 }
 
 // propagationFinalizers are the finalizers of an object whose deletion is asked
-// for with options.
-func propagationFinalizers(have []string, options *metav1.DeleteOptions) []string {
+// for with options. orphans is what happens if neither they nor the object say.
+func propagationFinalizers(have []string, options *metav1.DeleteOptions, orphans bool) []string {
 	policy := options.PropagationPolicy
 	if orphan := options.OrphanDependents; policy == nil && orphan != nil {
 		chosen := metav1.DeletePropagationBackground
@@ -197,7 +214,12 @@ func propagationFinalizers(have []string, options *metav1.DeleteOptions) []strin
 		policy = &chosen
 	}
 	if policy == nil {
-		return have
+		decided := slices.Contains(have, metav1.FinalizerOrphanDependents) ||
+			slices.Contains(have, metav1.FinalizerDeleteDependents)
+		if decided || !orphans {
+			return have
+		}
+		policy = new(metav1.DeletePropagationOrphan)
 	}
 	other := without(have, metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents)
 	wanted := ""

@@ -51,7 +51,7 @@ func sendDiscovery(w http.ResponseWriter, r *http.Request, doc apiruntime.Object
 		}
 		out = output{}
 	}
-	name := strings.TrimPrefix(strings.TrimPrefix(typeName(doc), "*"), "v1.")
+	name := documentKind(doc)
 	gvk := schema.GroupVersionKind{Version: "v1", Kind: name}
 	if core, ok := doc.(*metav1.APIResourceList); out.format != formatProtobuf &&
 		(name == "APIVersions" || ok && core.GroupVersion == "v1") {
@@ -60,8 +60,8 @@ func sendDiscovery(w http.ResponseWriter, r *http.Request, doc apiruntime.Object
 	return sendObject(w, out, http.StatusOK, gvk, doc)
 }
 
-func typeName(obj any) string {
-	switch obj.(type) {
+func documentKind(doc apiruntime.Object) string {
+	switch doc.(type) {
 	case *metav1.APIVersions:
 		return "APIVersions"
 	case *metav1.APIGroupList:

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,7 +24,41 @@ import (
 // validateNew checks the metadata of an object to be created.
 func validateNew(r *resource, obj metav1.Object) error {
 	errs := validation.ValidateObjectMetaAccessor(obj, r.namespaced, r.stored.behaviour.nameFunc(), field.NewPath("metadata"))
-	return invalid(r, obj.GetName(), errs)
+	return invalid(r, obj.GetName(), append(errs, validateFinalizers(obj.GetFinalizers())...))
+}
+
+// standardFinalizers need no domain.
+var standardFinalizers = []string{string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
+
+func validateFinalizers(finalizers []string) field.ErrorList {
+	var errs field.ErrorList
+	for i, f := range finalizers {
+		if !strings.Contains(f, "/") && !slices.Contains(standardFinalizers, f) {
+			errs = append(errs, field.Invalid(field.NewPath("metadata", "finalizers").Index(i), f,
+				"name is neither a standard finalizer name nor is it fully qualified"))
+		}
+	}
+	return errs
+}
+
+// dropDuplicateOwners keeps one reference to each owner, and warns.
+func dropDuplicateOwners(w http.ResponseWriter, obj metav1.Object) {
+	var kept []metav1.OwnerReference
+	var twice []string
+	for _, ref := range obj.GetOwnerReferences() {
+		if slices.ContainsFunc(kept, func(k metav1.OwnerReference) bool { return equality.Semantic.DeepEqual(k, ref) }) {
+			twice = append(twice, string(ref.UID))
+			continue
+		}
+		kept = append(kept, ref)
+	}
+	if len(twice) == 0 {
+		return
+	}
+	obj.SetOwnerReferences(kept)
+	addWarning(w, ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, "+
+		"and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "+
+		strings.Join(twice, ", "))
 }
 
 func invalid(r *resource, name string, errs field.ErrorList) error {
@@ -67,6 +104,7 @@ func inherit(r *resource, next, old runtime.Object) error {
 	}
 	path := field.NewPath("metadata")
 	errs := validation.ValidateObjectMetaAccessor(nextMeta, r.namespaced, anyName, path)
+	errs = append(errs, validateFinalizers(nextMeta.GetFinalizers())...)
 	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(nextMeta, oldMeta, path)...)
 	return invalid(r, nextMeta.GetName(), errs)
 }

@@ -75,7 +75,7 @@ func (s *Server) createSystemNamespace(name string) error {
 	c := s.namespaces()
 	prepareNamespace(ns)
 	stampNew(c.kind, ns)
-	err := c.create(s.ctx, "", name, ns)
+	_, err := c.create(s.ctx, "", name, ns)
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}

@@ -112,7 +112,7 @@ func (q *request) checkVersion(sent runtime.Object, current record) error {
 	if version == "" || version == "0" {
 		if q.resource.stored.behaviour.needsVersion {
 			return invalid(q.resource, q.name, field.ErrorList{field.Invalid(
-				field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
+				field.NewPath("metadata", "resourceVersion"), uint64(0), "must be specified for an update")})
 		}
 		return nil
 	}

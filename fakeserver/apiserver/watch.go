@@ -36,7 +36,7 @@ func (s *Server) watch(q *request) error {
 	deadline := time.Now().Add(s.watchTimeout(options))
 	ctx, cancel := context.WithDeadline(q.Context(), deadline)
 	defer cancel()
-	reader, err := q.objects.reader(ctx)
+	reader, err := q.objects.reader(q.Context())
 	if err != nil {
 		return err
 	}
@@ -48,14 +48,21 @@ func (s *Server) watch(q *request) error {
 		AllowBookmarks:    options.AllowWatchBookmarks,
 		Deadline:          deadline,
 	})
-	if err != nil {
+	late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	if err != nil && !late {
 		return err
+	}
+	stream := &eventStream{encoder: newEncoder(q.resource, out), w: q.w, control: http.NewResponseController(q.w)}
+	if beginErr := stream.begin(); beginErr != nil {
+		if watcher != nil {
+			watcher.Stop()
+		}
+		return beginErr
+	}
+	if late {
+		return nil // the timeout passed before there was a watch: it ends empty
 	}
 	defer watcher.Stop()
-	stream := &eventStream{encoder: newEncoder(q.resource, out), w: q.w, control: http.NewResponseController(q.w)}
-	if err := stream.begin(); err != nil {
-		return err
-	}
 	if out.as == partialList {
 		return nil // recorded: nothing is sent in this form
 	}
@@ -63,9 +70,9 @@ func (s *Server) watch(q *request) error {
 }
 
 // watchTimeout spreads the ends of watches that name none, so that clients do
-// not all come back at once.
+// not all come back at once. 0 counts as none; a negative one has passed already.
 func (s *Server) watchTimeout(options internalversion.ListOptions) time.Duration {
-	if t := options.TimeoutSeconds; t != nil && *t > 0 {
+	if t := options.TimeoutSeconds; t != nil && *t != 0 {
 		return time.Duration(*t) * time.Second
 	}
 	least := float64(s.options.MinWatchTimeout)

@@ -60,6 +60,7 @@ func (s *Server) submitted(q *request, want schema.GroupVersionKind, options run
 		return sub, fmt.Errorf("%w: %w", ErrCodec, err)
 	}
 	accessor.SetManagedFields(nil) // nobody keeps track of them
+	dropDuplicateOwners(q.w, accessor)
 	accessor.SetSelfLink("")
 	sub.object, sub.meta = obj, accessor
 	return sub, sub.answer.checkForm(false)
@@ -121,6 +122,11 @@ func (s *Server) create(q *request) error {
 	if err := sub.settleNamespace(q); err != nil {
 		return err
 	}
+	if warn := q.resource.stored.behaviour.warnCreate; warn != nil {
+		for _, text := range warn(sub.meta) {
+			addWarning(q.w, text)
+		}
+	}
 	created, err := s.createObject(q, sub)
 	if err != nil {
 		return err
@@ -155,14 +161,14 @@ func (s *Server) createObject(q *request, sub submission) (runtime.Object, error
 		if generated && base != "" {
 			accessor.SetName(base[:min(len(base), generatedBase)] + rand.String(generatedSuffix))
 		}
-		err := s.createNamed(q, sub, obj, accessor)
+		created, err := s.createNamed(q, sub, obj, accessor)
 		if !apierrors.IsAlreadyExists(err) || !generated || try == generateTries {
-			return obj, err
+			return created, err
 		}
 	}
 }
 
-func (s *Server) createNamed(q *request, sub submission, obj runtime.Object, accessor metav1.Object) error {
+func (s *Server) createNamed(q *request, sub submission, obj runtime.Object, accessor metav1.Object) (runtime.Object, error) {
 	kind := q.resource.stored
 	stampNew(kind, accessor)
 	if kind.hasStatus && !kind.behaviour.keepStatus {
@@ -172,21 +178,21 @@ func (s *Server) createNamed(q *request, sub submission, obj runtime.Object, acc
 		prepare(obj)
 	}
 	if err := validateNew(q.resource, accessor); err != nil {
-		return err
+		return nil, err
 	}
 	if sub.dryRun {
 		_, err := q.objects.get(q.Context(), q.namespace, accessor.GetName())
 		if apierrors.IsNotFound(err) {
-			return nil
+			return obj, nil
 		}
 		if err == nil {
 			err = apierrors.NewAlreadyExists(kind.resource, accessor.GetName())
 		}
-		return err
+		return nil, err
 	}
-	err := q.objects.create(q.Context(), accessor.GetNamespace(), accessor.GetName(), obj)
+	created, err := q.objects.create(q.Context(), accessor.GetNamespace(), accessor.GetName(), obj)
 	if apierrors.IsAlreadyExists(err) {
-		return q.objects.explainExists(q.Context(), accessor, err)
+		return nil, q.objects.explainExists(q.Context(), accessor, err)
 	}
-	return err
+	return created, err
 }
