@@ -1,0 +1,40 @@
+// Package fakeserver is a Kubernetes API server in one Go package, for tests
+// and for trying things out. Unchanged clients (client-go, controller-runtime,
+// kubectl) talk to it over HTTP.
+//
+// New starts a server; Config gives a *rest.Config that reaches it over
+// in-memory pipes, so that no socket is opened and the server also runs inside
+// a testing/synctest bubble; Listen adds TCP. Close ends everything.
+//
+//	server, err := fakeserver.New(fakeserver.Options{})
+//	if err != nil { … }
+//	defer server.Close()
+//	client := kubernetes.NewForConfigOrDie(server.Config())
+//
+// A request goes through the layers in this order:
+//
+//	HTTP ─▶ apiserver (discovery, media types, reads, writes)
+//	           │ reads                    │ writes
+//	           ▼                          ▼
+//	        cacher (watch cache) ◀── storage (revisions, history)
+//
+// Steering: DropWatches cuts the connections of all watches, Compact makes the
+// server forget its history, so that older resourceVersions get 410.
+//
+// Promises: resourceVersions are one counter for all resources, as etcd's are.
+// After Close no goroutine and no listener of the server is left. Nothing is
+// reachable from outside the process until Listen is called, and then only on
+// loopback unless the address names another one.
+//
+// Not promised: authentication, authorisation, admission and controllers.
+// Nothing reacts to what is written: Deployments make no Pods, and owner
+// references are kept but no garbage collector acts on them. Everything is in
+// memory and gone at Close. Requests are served without TLS.
+//
+// Concurrency: all methods may be called from any goroutine. Inside a synctest
+// bubble, New must be called in the bubble.
+//
+// Goroutines: one for the in-memory listener, two for each call of Listen, and
+// net/http's own for each open connection; one feed for each resource in use
+// (package cacher).
+package fakeserver

@@ -1,0 +1,116 @@
+package fakeserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/listwatch/listwatch/fakeserver/apiserver"
+	"github.com/listwatch/listwatch/fakeserver/storage"
+	"github.com/listwatch/listwatch/internal/worker"
+)
+
+// ErrClosed is returned, wrapped, by what is called after Close. Requests of
+// clients that still hold a Config fail with it as well.
+var ErrClosed = errors.New("fakeserver is closed")
+
+// headerTimeout bounds how long a client may take to send a request's headers.
+// It keeps a peer that says nothing from holding a connection for ever.
+const headerTimeout = 32 * time.Second
+
+// Server is a running fake API server. Make one with New.
+type Server struct {
+	store *storage.Memory
+	api   *apiserver.Server
+	cuts  cuts
+
+	http      *http.Server
+	pipes     *pipeListener
+	transport *http.Transport
+	workers   *worker.Group
+	conns     connections
+}
+
+// New starts a server with an empty store, apart from the namespaces that every
+// cluster has. It opens no socket. The caller must Close it.
+func New(options Options) (*Server, error) {
+	store := storage.NewMemory()
+	api, err := apiserver.New(apiserver.Options{Store: store})
+	if err != nil {
+		store.Close()
+		return nil, fmt.Errorf("fakeserver: %w", err)
+	}
+	s := &Server{
+		store:   store,
+		api:     api,
+		pipes:   newPipeListener(),
+		workers: worker.New(context.Background()),
+	}
+	s.transport = &http.Transport{
+		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return s.pipes.dial(ctx) },
+		DisableCompression:  true, // compressing for a pipe is only work
+		MaxIdleConnsPerHost: 100,
+	}
+	s.http = &http.Server{
+		Handler:           s.handler(options),
+		ReadHeaderTimeout: headerTimeout,
+		ConnState:         s.conns.track,
+	}
+	s.serve("fakeserver in-memory listener", s.pipes)
+	return s, nil
+}
+
+// handler puts what belongs to this package in front of the API.
+func (s *Server) handler(options Options) http.Handler {
+	api := s.cuts.wrap(s.api)
+	if !options.Steer {
+		return api
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", api)
+	s.addSteering(mux)
+	return mux
+}
+
+// serve accepts connections of l until it is closed.
+func (s *Server) serve(name string, l net.Listener) bool {
+	return s.workers.Go(name, func(context.Context) {
+		// It ends with http.ErrServerClosed after Close, or with the listener's
+		// error once that was closed: both are the intended end.
+		_ = s.http.Serve(l)
+	})
+}
+
+// Compact makes the server forget all history up to now, as etcd's compaction
+// does: watches and exact reads from older resourceVersions get 410 Expired. It
+// returns the revision up to which history is gone.
+func (s *Server) Compact(ctx context.Context) (int64, error) {
+	revision, err := s.api.Compact(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("fakeserver: compact: %w", err)
+	}
+	return revision, nil
+}
+
+// DropWatches cuts the connections of all open watches in the middle of their
+// streams, as a broken network does, and returns how many it cut. Clients see
+// an unexpected end, not an orderly one, and may connect again at once.
+func (s *Server) DropWatches() int { return s.cuts.cutAll() }
+
+// Close ends all watches and connections, stops everything that the server
+// started and waits until it is gone. Closing again does nothing. The error is
+// always nil; it is there to satisfy io.Closer.
+func (s *Server) Close() error {
+	s.workers.Stop()
+	s.pipes.Close()
+	s.api.Close()
+	_ = s.http.Close()
+	s.workers.Wait() // no listener accepts any more
+	s.conns.close()
+	s.transport.CloseIdleConnections()
+	s.store.Close()
+	return nil
+}
