@@ -1,0 +1,101 @@
+package endtoend_test
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/listwatch/listwatch/informer"
+	"github.com/listwatch/listwatch/internal/bubble"
+	"github.com/listwatch/listwatch/reflector"
+)
+
+// both ways in which an informer may list.
+var listings = []struct {
+	name    string
+	options reflector.Options
+	relist  map[string]int // the requests of a relist after a 410 at the watch
+}{
+	{"by watch-list", reflector.Options{}, map[string]int{"watch": 1, "watch-list": 1}},
+	{"by list", reflector.Options{DisableWatchList: true}, map[string]int{"watch": 2, "list": 1}},
+}
+
+var _ = Describe("An outage of the connection", func() {
+	for _, listing := range listings {
+		options := informer.Options[*corev1.ConfigMap]{Reflector: listing.options}
+
+		bubble.It("hides no delete and no recreation from a resumed watch, "+listing.name, func() {
+			r := newRig()
+			r.create("deleted")
+			r.create("recreated")
+			inf, handler := r.informer(options)
+			Eventually(handler.taken).Should(Equal([]string{"add deleted", "add recreated"}))
+			r.wire.taken()
+
+			repair := r.cut()
+			r.delete("deleted")
+			r.delete("recreated")
+			r.create("recreated")
+			time.Sleep(10 * time.Second)
+			Expect(handler.taken()).To(BeEmpty(), "nothing can arrive while the wire is down")
+			repair()
+
+			Eventually(func() map[string]string { return cached(inf) }, "2m").Should(Equal(r.served()))
+			Expect(names(cached(inf))).To(Equal([]string{"recreated"}))
+			Eventually(handler.taken).Should(Equal(
+				[]string{"delete deleted, exact true", "delete recreated, exact true", "add recreated"}))
+			Expect(r.wire.taken()).To(Equal(map[string]int{"watch": 1}), "it resumes without a list")
+		})
+
+		bubble.It("hides no delete and no recreation from a relist, "+listing.name, func() {
+			r := newRig()
+			r.create("deleted")
+			r.create("kept")
+			r.create("recreated")
+			inf, handler := r.informer(options)
+			Eventually(handler.taken).Should(HaveLen(3))
+			r.wire.taken()
+
+			repair := r.cut()
+			r.delete("deleted")
+			r.delete("recreated")
+			r.create("recreated")
+			_, err := r.server.Compact(r.ctx)
+			Expect(err).NotTo(HaveOccurred())
+			time.Sleep(10 * time.Second)
+			repair()
+
+			Eventually(func() map[string]string { return cached(inf) }, "2m").Should(Equal(r.served()))
+			Expect(names(cached(inf))).To(Equal([]string{"kept", "recreated"}))
+			Eventually(handler.taken).Should(ConsistOf(
+				"delete deleted, exact false", "delete recreated, exact false", "add recreated"))
+			Expect(inf.Status().Reflector.Relists).NotTo(BeEmpty())
+		})
+
+		bubble.It("that outlives the server's history costs one relist and leaves it in step, "+listing.name, func() {
+			r := newRig()
+			for _, name := range []string{"a", "b", "c"} {
+				r.create(name)
+			}
+			inf, handler := r.informer(options)
+			Eventually(handler.taken).Should(HaveLen(3))
+			r.wire.taken()
+
+			repair := r.cut()
+			r.update("a", "changed meanwhile")
+			r.delete("b")
+			_, err := r.server.Compact(r.ctx)
+			Expect(err).NotTo(HaveOccurred())
+			repair()
+			Eventually(func() map[string]string { return cached(inf) }, "2m").Should(Equal(r.served()))
+			r.update("c", "changed afterwards")
+			Eventually(func() map[string]string { return cached(inf) }).Should(Equal(r.served()))
+			time.Sleep(3 * time.Minute)
+
+			Expect(r.wire.taken()).To(Equal(listing.relist), "one watch that gets 410, one relist, and the watch after it")
+			Expect(handler.taken()).To(ConsistOf("update a", "delete b, exact false", "update c"))
+		})
+	}
+})
