@@ -49,7 +49,7 @@ func TestErrorsAreSortedByWhatToDoAboutThem(t *testing.T) {
 		want failureClass
 	}{
 		{apierrors.NewResourceExpired("too old"), classExpired},
-		{apierrors.NewGone("gone"), classExpired},
+		{&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonGone, Code: 410}}, classExpired},
 		{bareStatus(http.StatusGone), classExpired},
 		{tooLarge(), classTooLarge},
 		{oldTooLarge, classTooLarge},
@@ -114,7 +114,7 @@ func TestOptionsAreValidated(t *testing.T) {
 	nan := 0.0
 	nan /= nan
 	for _, options := range []Options{
-		{PageSize: -1}, {ListTimeout: -1}, {IdleTimeout: -1}, {WatchTimeout: time.Millisecond}, {WatchTimeout: -time.Hour},
+		{PageSize: -1}, {ListTimeout: -1}, {IdleTimeout: -1}, {IdleTimeout: time.Millisecond}, {WatchTimeout: time.Millisecond}, {WatchTimeout: -time.Hour},
 		{WatchListTimeout: -1}, {WatchListAvoided: -1},
 		{Backoff: Backoff{Base: -1}}, {Backoff: Backoff{Cap: -1}}, {Backoff: Backoff{HealthyAfter: -1}},
 		{Backoff: Backoff{Factor: 0.5}}, {Backoff: Backoff{Factor: nan}}, {Backoff: Backoff{Jitter: nan}},

@@ -155,10 +155,10 @@ func TestAReflectorStopsEveryWatchItOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var watchers []*watch.FakeWatcher
 		lw := refusing{&cache.ListWatch{
-			ListFunc: func(metav1.ListOptions) (runtime.Object, error) {
+			ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 				return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "10"}}, nil
 			},
-			WatchFunc: func(metav1.ListOptions) (watch.Interface, error) {
+			WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
 				watcher := watch.NewFakeWithChanSize(2, false)
 				watcher.Add(pod("a", "11"))
 				if len(watchers) == 0 {

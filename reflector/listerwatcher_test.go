@@ -21,12 +21,17 @@ func pod(name, resourceVersion string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, ResourceVersion: resourceVersion}}
 }
 
-// answers is a ListWatch that gives list and watcher to everybody.
-func answers(list runtime.Object, watcher watch.Interface) *cache.ListWatch {
-	return &cache.ListWatch{
-		ListFunc:  func(metav1.ListOptions) (runtime.Object, error) { return list, nil },
-		WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return watcher, nil },
-	}
+// canned is a client without contexts that gives the same to everybody.
+type canned struct {
+	list    runtime.Object
+	watcher watch.Interface
+}
+
+func (c canned) List(metav1.ListOptions) (runtime.Object, error)   { return c.list, nil }
+func (c canned) Watch(metav1.ListOptions) (watch.Interface, error) { return c.watcher, nil }
+
+func answers(list runtime.Object, watcher watch.Interface) cache.ListerWatcher {
+	return canned{list, watcher}
 }
 
 func TestAPageHoldsWhatTheListSays(t *testing.T) {
@@ -192,7 +197,7 @@ func TestAClientWithoutWatchListIsListed(t *testing.T) {
 	lw := answers(&corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "10"}}, nil)
 	for name, source := range map[string]Source[*corev1.Pod]{
 		"ListerWatcher":            FromListerWatcher[*corev1.Pod](refusing{lw}),
-		"ListerWatcherWithContext": FromListerWatcherWithContext[*corev1.Pod](refusing{lw}),
+		"ListerWatcherWithContext": FromListerWatcherWithContext[*corev1.Pod](refusingWithContext{cache.ToListerWatcherWithContext(lw)}),
 	} {
 		if !refusesWatchList(source) {
 			t.Errorf("%s: the client's word is lost", name)
@@ -204,6 +209,26 @@ func TestAClientWithoutWatchListIsListed(t *testing.T) {
 }
 
 // refusing is a client that says it lacks watch-list.
-type refusing struct{ *cache.ListWatch }
+type refusing struct{ cache.ListerWatcher }
 
 func (refusing) IsWatchListSemanticsUnSupported() bool { return true }
+
+// refusingWithContext is refusing with contexts.
+type refusingWithContext struct{ cache.ListerWatcherWithContext }
+
+func (refusingWithContext) IsWatchListSemanticsUnSupported() bool { return true }
+
+func TestAClientsErrorIsPassedOn(t *testing.T) {
+	gone := apierrors.NewResourceExpired("too old")
+	lw := &cache.ListWatch{
+		ListWithContextFunc:  func(context.Context, metav1.ListOptions) (runtime.Object, error) { return nil, gone },
+		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, gone },
+	}
+	source := FromListerWatcher[*corev1.Pod](lw)
+	if _, err := source.List(t.Context(), metav1.ListOptions{}); !errors.Is(err, gone) {
+		t.Errorf("list: %v", err)
+	}
+	if _, err := source.Watch(t.Context(), metav1.ListOptions{}); !errors.Is(err, gone) {
+		t.Errorf("watch: %v", err)
+	}
+}

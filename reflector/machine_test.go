@@ -273,7 +273,7 @@ func TestBackoffStartsAgainOnlyAfterTwoHealthyMinutes(t *testing.T) {
 		2*time.Minute - 1: "close, wait 12.8s",
 		2 * time.Minute:   "close, wait 800ms",
 	} {
-		_, effects := m.step(s, later(after, failedWith(classTransport)))
+		_, effects := m.step(s, later(after, failedWith(classBusy)))
 		if got := trace(effects); got != want {
 			t.Errorf("failure after %v: %s, want %s", after, got, want)
 		}

@@ -90,8 +90,8 @@ func (s *state) progress() {
 //
 //	410, too large                       → back off, replace
 //	silent or overdue once open          → resume at once
-//	ended by the server, with progress
-//	  or after lasting a while           → resume at once
+//	lost or ended after lasting a while  → resume at once
+//	ended by the server, with progress   → resume at once
 //	anything else                        → back off, resume
 //
 // Of anything else, what may come from the resourceVersion itself counts as
@@ -122,7 +122,10 @@ func (m machine) watchFailed(s state, in input) (state, []effect) {
 		}
 		fruitless = true
 	case classTransport:
-		fruitless = wasOpen && !lasted
+		if lasted { // some proxies cut what is healthy
+			return m.watch(s, effects, true)
+		}
+		fruitless = wasOpen
 	case classDecode, classServer, classInvalid:
 		fruitless = true
 	}

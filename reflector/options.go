@@ -45,7 +45,8 @@ type Options struct {
 
 	// IdleTimeout reconnects a synced watch on which nothing arrived for this
 	// long, bookmarks included. A server sends a bookmark every minute, so one
-	// below 90 s reconnects healthy idle watches. Zero turns it off.
+	// below 90 s reconnects healthy idle watches. At least one second; zero
+	// turns it off.
 	IdleTimeout time.Duration
 
 	// DisableWatchList syncs by LIST only.
@@ -99,7 +100,6 @@ func (o Options) complete() (Options, error) {
 	for name, negative := range map[string]bool{
 		"PageSize":             o.PageSize < 0,
 		"ListTimeout":          o.ListTimeout < 0,
-		"IdleTimeout":          o.IdleTimeout < 0,
 		"WatchListTimeout":     o.WatchListTimeout < 0,
 		"WatchListAvoided":     o.WatchListAvoided < 0,
 		"Backoff.Base":         o.Backoff.Base < 0,
@@ -110,8 +110,10 @@ func (o Options) complete() (Options, error) {
 			return o, fmt.Errorf("%w: %s is negative", ErrInvalidOptions, name)
 		}
 	}
-	if o.WatchTimeout != 0 && o.WatchTimeout < time.Second {
-		return o, fmt.Errorf("%w: WatchTimeout %v is below one second", ErrInvalidOptions, o.WatchTimeout)
+	for name, timeout := range map[string]time.Duration{"WatchTimeout": o.WatchTimeout, "IdleTimeout": o.IdleTimeout} {
+		if timeout != 0 && timeout < time.Second {
+			return o, fmt.Errorf("%w: %s %v is below one second", ErrInvalidOptions, name, timeout)
+		}
 	}
 	o.ListTimeout = orDefault(o.ListTimeout, defaultListTimeout)
 	o.WatchTimeout = orDefault(o.WatchTimeout, defaultWatchTimeout)

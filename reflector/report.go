@@ -2,6 +2,8 @@ package reflector
 
 import (
 	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // report publishes the step from one state to the next, and tells the log and
@@ -9,12 +11,10 @@ import (
 func (d *driver[T]) report(before, after state, in input) {
 	// An orderly end that the next watch follows at once is no failure.
 	failed := in.kind == inputFailed && (in.failure.class != classEnded || after.phase != Watching)
+	if in.kind == inputEvent {
+		d.reportEvent(after, in)
+	}
 	if !failed && before.phase == after.phase {
-		if before.resourceVersion != after.resourceVersion || before.retry.tries != after.retry.tries {
-			d.tracker.update(func(s *Status) {
-				s.ResourceVersion, s.Tries = after.resourceVersion, after.retry.tries
-			})
-		}
 		return
 	}
 	d.tracker.update(func(s *Status) {
@@ -36,6 +36,19 @@ func (d *driver[T]) report(before, after state, in input) {
 		d.logFailure(before, after, in.failure)
 	}
 	d.observe()
+}
+
+// reportEvent publishes what an event changes, which are too many for more.
+func (d *driver[T]) reportEvent(after state, in input) {
+	d.tracker.mu.Lock()
+	defer d.tracker.mu.Unlock()
+	s := &d.tracker.status
+	s.ResourceVersion, s.Tries = after.resourceVersion, after.retry.tries
+	if in.event.eventType == watch.Bookmark {
+		s.LastBookmark = in.at
+	} else {
+		s.LastEvent = in.at
+	}
 }
 
 // verb of the request that a phase makes. A watch-list needs "watch" in RBAC.
@@ -83,18 +96,6 @@ func (d *driver[T]) countOpen(e effect) {
 			s.Watches++
 		default:
 			s.Watches++
-		}
-	})
-}
-
-// observeEvent notes when an event arrived.
-func (d *driver[T]) observeEvent(bookmark bool) {
-	now := time.Now()
-	d.tracker.update(func(s *Status) {
-		if bookmark {
-			s.LastBookmark = now
-		} else {
-			s.LastEvent = now
 		}
 	})
 }

@@ -34,41 +34,48 @@ func (r *Reflector[T]) run(ctx context.Context) error {
 	for in := (input{kind: inputStart}); ; {
 		in.at, in.random = time.Now(), rand.Float64()
 		next, effects := r.machine.step(r.state, in)
-		d.report(r.state, next, in)
+		for _, e := range effects {
+			d.perform(e)
+		}
+		d.report(r.state, next, in) // after the Sink was told, before waiting
 		r.state = next
-		if in = d.perform(effects); next.phase == Stopped {
+		if next.phase == Stopped {
 			return ctx.Err()
 		}
+		in = d.ask(effects[len(effects)-1])
 	}
 }
 
-// perform does effects and returns what the last one brings.
-func (d *driver[T]) perform(effects []effect) input {
-	for _, e := range effects {
-		if e.kind <= effectWait && d.ctx.Err() != nil {
-			break // a source that never waits must not outrun the stop
-		}
-		switch e.kind {
-		case effectList:
-			return d.list(e)
-		case effectOpen:
-			return d.open(e)
-		case effectNext:
-			return d.next()
-		case effectWait:
-			return d.wait(e.delay)
-		case effectClose:
-			d.close()
-		case effectRewound:
-			d.log.Info("Server's history went back", "resourceVersion", d.tracker.snapshot().ResourceVersion)
-			d.tracker.update(func(s *Status) { s.Rewinds++ })
-		case effectDeliver:
-			d.deliver(d.event)
-		default:
-			d.replace(e)
-		}
+// ask does the effect that brings the next input.
+func (d *driver[T]) ask(e effect) input {
+	if d.ctx.Err() != nil { // a source that never waits must not outrun the stop
+		return input{kind: inputStop}
 	}
-	return input{kind: inputStop}
+	switch e.kind {
+	case effectList:
+		return d.list(e)
+	case effectOpen:
+		return d.open(e)
+	case effectNext:
+		return d.next()
+	default:
+		return d.wait(e.delay)
+	}
+}
+
+// perform does the other effects.
+func (d *driver[T]) perform(e effect) {
+	switch e.kind {
+	case effectClose:
+		d.close()
+	case effectRewound:
+		d.log.Info("Server's history went back: the collection is replaced by an older one")
+		d.tracker.update(func(s *Status) { s.Rewinds++ })
+	case effectDeliver:
+		d.deliver(d.event)
+	default:
+		d.replace(e)
+	}
 }
 
 // replace does the effects around a replacement.

@@ -87,7 +87,6 @@ func (d *driver[T]) next() input {
 		s.silence.Reset(s.patient)
 	}
 	d.event = event
-	d.observeEvent(event.Type == watch.Bookmark)
 	return input{kind: inputEvent, event: eventInput{
 		eventType: event.Type, resourceVersion: event.ResourceVersion, initialEventsEnd: event.InitialEventsEnd,
 	}}

@@ -92,7 +92,8 @@ type Sink[T Object] interface {
 	AbortReplace()
 
 	// Add reports an ADDED event. The object may be known already: a stream
-	// that began at resourceVersion "0" repeats itself.
+	// that began at resourceVersion "0" (after a list at no version, which only
+	// fakes give) repeats itself, and then its versions are in no order.
 	Add(obj T)
 	// Update reports a MODIFIED event.
 	Update(obj T)
