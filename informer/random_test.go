@@ -69,8 +69,10 @@ func randomWalk(t *testing.T, seed uint64) {
 func (w *walk) step() {
 	key := string(rune('a' + w.rnd.IntN(8)))
 	switch n := w.rnd.IntN(100); {
-	case n < 40:
+	case n < 38:
 		w.from.set(key)
+	case n < 40:
+		w.expectWrite(w.from.set(key))
 	case n < 55:
 		w.from.remove(key)
 	case n < 75:
@@ -106,6 +108,19 @@ func (w *walk) busy(pause time.Duration) {
 	}()
 }
 
+// expectWrite waits in the background until the write can be read.
+func (w *walk) expectWrite(version string) {
+	go func() {
+		err := w.WaitFor(w.t.Context(), version)
+		order, invalid := resourceversion.CompareResourceVersion(w.Snapshot().ResourceVersion(), version)
+		switch {
+		case errors.Is(err, ErrStopped):
+		case err != nil || invalid != nil || order < 0:
+			w.t.Errorf("waited for %s, got %s: %v", version, w.Snapshot().ResourceVersion(), err)
+		}
+	}()
+}
+
 // join adds a handler that takes a random time for each call.
 func (w *walk) join() {
 	h := &walker{}
@@ -124,7 +139,10 @@ func (w *walk) join() {
 		}
 		return w.snapshotProblem(&h.seen)
 	}
-	h.reg = w.add(h)
+	var err error
+	if h.reg, err = w.AddHandler(h); err != nil {
+		w.t.Fatal(err)
+	}
 	w.handlers = append(w.handlers, h)
 }
 
