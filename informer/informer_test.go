@@ -17,7 +17,9 @@ import (
 	"github.com/listwatch/listwatch/indexer"
 )
 
-// rig is an informer over a collection inside a bubble.
+// rig is an informer over a collection.
+//
+// bubble: made by bubble, which runs the test in one
 type rig struct {
 	*Informer[*thing]
 	t    *testing.T

@@ -18,6 +18,8 @@ import (
 
 // walk is a random walk of one collection and one informer with handlers that
 // come and go.
+//
+// bubble: made by randomWalk inside one
 type walk struct {
 	*rig
 	rnd      *rand.Rand
