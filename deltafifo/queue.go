@@ -13,7 +13,7 @@ import (
 const defaultMaxPending = 4096
 
 // keepFactor times MaxPending is how large a buffer may be to be used again.
-const keepFactor = 4
+const keepFactor = 8
 
 // Options of a Queue. The zero value is usable.
 type Options struct {

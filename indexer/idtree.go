@@ -57,6 +57,30 @@ type idTree[V any] struct {
 	generation uint64
 }
 
+// build returns the tree of ids, which are in the order of their keys. It takes
+// over the slice.
+func (e idTree[V]) build(ids []uint32) *idNode {
+	var level []*idNode
+	for part := range slices.Chunk(ids, idLeafMax) {
+		level = append(level, &idNode{owner: e.generation, ids: part})
+	}
+	for len(level) > 1 {
+		var above []*idNode
+		for children := range slices.Chunk(level, idInnerMax) {
+			n := &idNode{owner: e.generation, children: children}
+			for _, child := range children {
+				n.ids = append(n.ids, child.ids[0])
+			}
+			above = append(above, n)
+		}
+		level = above
+	}
+	if len(level) == 0 {
+		return nil
+	}
+	return level[0]
+}
+
 // insert returns root with id, whose key is in the view already.
 func (e idTree[V]) insert(root *idNode, id uint32) *idNode {
 	if root == nil {

@@ -87,16 +87,18 @@ func (s *state[T]) fill(items []Change[T]) {
 		items = slices.Clone(items)
 		slices.SortStableFunc(items, byKey)
 	}
+	ids := make([]uint32, 0, len(items))
 	for i, item := range items {
 		if i+1 < len(items) && items[i+1].Key == item.Key || item.Delete {
 			continue
 		}
 		id := s.objects.insert(item.Key, item.Object)
-		s.order = s.ordered().insert(s.order, id)
+		ids = append(ids, id)
 		for _, ix := range s.indexes {
 			s.post(ix, id, item.Key, item.Object)
 		}
 	}
+	s.order = s.ordered().build(ids)
 }
 
 // publish returns the snapshot of the state and starts a new generation, so that

@@ -26,8 +26,12 @@ type view[V any] struct {
 type bucket []uint64
 
 // bucketFill is the mean number of keys per bucket above which buckets are
-// doubled; eight entries are a cache line.
-const bucketFill = 6
+// doubled; bucketRoom entries, which a bucket has room for at first, are a cache
+// line.
+const (
+	bucketFill = 6
+	bucketRoom = 8
+)
 
 type slot[V any] struct {
 	key   string
@@ -91,8 +95,11 @@ func newTable[V any](generation *uint64, n int) table[V] {
 func (t *table[V]) setBuckets(count uint32) {
 	t.buckets = array[bucket]{}
 	t.mask = count - 1
-	for i := uint32(0); i < count; i += leafSize {
-		t.buckets.edit(i, *t.generation)
+	// One piece for all instead of several small ones each: most never outgrow it.
+	room := make(bucket, count*bucketRoom)
+	for i := range count {
+		at := i * bucketRoom
+		*t.buckets.edit(i, *t.generation) = room[at : at : at+bucketRoom]
 	}
 }
 
