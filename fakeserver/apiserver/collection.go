@@ -50,7 +50,7 @@ func (c *collection) reader(ctx context.Context) (*cacher.Cacher, error) {
 	}
 	c.mu.Unlock()
 	if first {
-		c.make(m)
+		c.make(ctx, m)
 	}
 	select {
 	case <-m.done:
@@ -60,7 +60,9 @@ func (c *collection) reader(ctx context.Context) (*cacher.Cacher, error) {
 	}
 }
 
-func (c *collection) make(m *making) {
+// make makes the cacher and lets it read what there is: a write that comes next
+// is then part of the history that watches can go back to.
+func (c *collection) make(ctx context.Context, m *making) {
 	defer close(m.done)
 	m.cacher, m.err = cacher.New(cacher.Options{
 		Store:         c.store,
@@ -73,7 +75,12 @@ func (c *collection) make(m *making) {
 		c.mu.Lock()
 		c.making = nil
 		c.mu.Unlock()
+		return
 	}
+	// A cacher that cannot read yet says so to whoever asks it.
+	_, _ = m.cacher.List(ctx, cacher.ListOptions{
+		Predicate: cacher.Predicate{Scope: cacher.Scope{Namespace: "-"}}, ResourceVersion: "0",
+	})
 }
 
 // existing returns the cacher if it was made.

@@ -43,6 +43,9 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if _, err := q.objects.reader(r.Context()); err != nil { // before a write, see collection.make
+		return err
+	}
 	return answer(q)
 }
 
