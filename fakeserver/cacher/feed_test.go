@@ -56,6 +56,7 @@ func TestWhileTheListFailsRequestsAreRefusedOrTheStoreAnswers(t *testing.T) {
 	}
 	inBubble(t, broken, func(r *rig) {
 		r.put("n/a", "")
+		start := time.Now()
 		_, err := r.cacher.List(r.ctx, ListOptions{ResourceVersion: "0"})
 		_, err2 := r.cacher.Watch(r.ctx, WatchOptions{SendInitialEvents: ptr(true)})
 		for _, err := range []error{err, err2} {
@@ -64,6 +65,9 @@ func TestWhileTheListFailsRequestsAreRefusedOrTheStoreAnswers(t *testing.T) {
 				got.Details.RetryAfterSeconds != 1 {
 				t.Errorf("got %+v", got)
 			}
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("refused after %v", took)
 		}
 		if _, err := r.cacher.Get(r.ctx, "n", "a", "0"); err != nil {
 			t.Errorf("a get fails with %v", err)
@@ -180,5 +184,57 @@ func TestDropWatchesEndsAllAndSaysHowMany(t *testing.T) {
 		if got := r.cacher.DropWatches(); got != 0 || len(r.cacher.watchers.scopes) != 0 {
 			t.Errorf("dropped %d more, %d scopes are left", got, len(r.cacher.watchers.scopes))
 		}
+	})
+}
+
+// Regression of kubernetes#116122: events were missed by watches opened during
+// a re-initialisation.
+func TestAWatchOpenedWhileTheCacheReinitialisesIsClosedOrComplete(t *testing.T) {
+	inBubble(t, func(o *Options) { o.Store = newGate(o.Store) }, func(r *rig) {
+		for round := range 50 {
+			time.Sleep(time.Minute)
+			start := r.put("n/a", "")
+			synctest.Wait()
+			var open []*Watcher
+			for i := range 20 {
+				if i == round%20 {
+					r.gate().breakWatches()
+				}
+				open = append(open, r.watch(WatchOptions{ResourceVersion: fmt.Sprint(start)}))
+				r.put("n/a", "")
+			}
+			synctest.Wait()
+			for _, w := range open {
+				for rv := start + 1; rv <= start+20; rv++ {
+					got := r.take(w, 1)[0]
+					if got == "EOF" || got == fmt.Sprintf("too old resource version: %d (%d)", start, r.cacher.window.floor) {
+						break
+					}
+					if got != fmt.Sprintf("MODIFIED n/a@%d", rv) {
+						t.Fatalf("round %d: %s came at %d", round, got, rv)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Retold from kubernetes#74022: a client whose watch is cut in the middle of the
+// initial events comes back with what it has.
+func TestAWatchResumedFromTheMiddleOfTheInitialEventsLosesNothing(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		r.put("n/c", "") // 2
+		r.put("n/a", "") // 3
+		r.put("n/b", "") // 4
+		synctest.Wait()
+		w := r.watch(WatchOptions{ResourceVersion: "0", SendInitialEvents: ptr(true), AllowBookmarks: true})
+		r.expect(w, "ADDED n/a@3")
+		w.Stop()
+		r.expect(w, "EOF")
+		r.remove("n/a") // 5
+		synctest.Wait()
+		r.expect(r.watch(WatchOptions{ResourceVersion: "0", SendInitialEvents: ptr(true), AllowBookmarks: true}),
+			"ADDED n/b@4", "ADDED n/c@2", "BOOKMARK@5 end")
+		r.expect(r.watch(WatchOptions{ResourceVersion: "3"}), "ADDED n/b@4", "DELETED n/a@5")
 	})
 }

@@ -29,7 +29,7 @@ func TestAWatchWithInitialEventsDeliversTheStateThenTheBookmarkThenChanges(t *te
 			r.expect(w,
 				fmt.Sprintf("ADDED n/a@%d", a),
 				fmt.Sprintf("ADDED n/b@%d", b),
-				fmt.Sprintf("BOOKMARK@%d end", r.cacher.rv))
+				fmt.Sprintf("BOOKMARK@%d end", max(a, b)))
 			r.expectNothing(w)
 			b = r.put("n/b", "")
 			r.expect(w, fmt.Sprintf("MODIFIED n/b@%d", b))

@@ -42,7 +42,9 @@ type Watcher struct {
 	slot int
 	// cursor is the next change to look at. Those before live were in the window
 	// at registration and were not looked at then; from live on, pending counts
-	// the changes that are to be delivered.
+	// the changes that are to be delivered. Invariant: no change from cursor on is
+	// visible and at most as new as start, but for those that dispatch skipped
+	// while pending was 0, and over those the cursor jumps.
 	cursor, live uint64
 	pending      int
 	// over is when pending last went over the lag limit.
@@ -148,7 +150,7 @@ func (w *Watcher) takeChange() (Event, bool) {
 func (w *Watcher) peek() (*change, watch.EventType) {
 	window := &w.cacher.window
 	for {
-		if w.cursor >= w.live && w.pending == 0 {
+		if w.cursor >= window.end || (w.cursor >= w.live && w.pending == 0) {
 			return nil, "" // so that an idle watcher looks at nothing
 		}
 		if w.cursor < window.start {
@@ -156,10 +158,8 @@ func (w *Watcher) peek() (*change, watch.EventType) {
 			return nil, ""
 		}
 		next := window.get(w.cursor)
-		if next.rv > w.start {
-			if kind := w.predicate.transition(next.prev, next.next); kind != "" {
-				return next, kind
-			}
+		if kind := w.predicate.transition(next.prev, next.next); kind != "" {
+			return next, kind
 		}
 		w.cursor++
 	}
