@@ -56,8 +56,8 @@ func TestImportsOfInnerPackages(t *testing.T) {
 		want:  []string{"fakeserver/storage/x.go:2: fakeserver/storage imports " + Module + "/fakeserver/cacher"},
 	}, {
 		name:  "queue knows client-go",
-		files: one("deltafifo/x_test.go", importing("k8s.io/client-go/tools/cache", "k8s.io/apimachinery/pkg/watch")),
-		want:  []string{"deltafifo/x_test.go:2: deltafifo imports k8s.io/client-go/tools/cache"},
+		files: one("deltafifo/x.go", importing("k8s.io/client-go/tools/cache", "k8s.io/apimachinery/pkg/watch")),
+		want:  []string{"deltafifo/x.go:2: deltafifo imports k8s.io/client-go/tools/cache"},
 	}, {
 		name:  "reflector knows the queue",
 		files: one("reflector/x.go", importing("k8s.io/client-go/rest", "./deltafifo")),
