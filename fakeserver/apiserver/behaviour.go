@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,6 +40,14 @@ func (b behaviour) nameFunc() validation.ValidateNameFunc {
 		return validation.NameIsDNSSubdomain
 	}
 	return b.validName
+}
+
+// segmentName: such names are not made for DNS, but must not change the path.
+func segmentName(name string, prefix bool) []string {
+	if prefix {
+		return content.IsPathSegmentPrefix(name)
+	}
+	return content.IsPathSegmentName(name)
 }
 
 type resourceSet map[schema.GroupResource]bool
@@ -96,7 +104,7 @@ func behaviourOf(gr schema.GroupResource, goType reflect.Type) behaviour {
 		annotationsCount: gr.String() == "deployments.apps",
 	}
 	if namedBySegment[gr] {
-		b.validName = path.ValidatePathSegmentName
+		b.validName = segmentName
 	}
 	switch gr.String() {
 	case "pods":

@@ -72,8 +72,7 @@ func (s *Server) delete(q *request) error {
 	if err != nil {
 		return err
 	}
-	if warning := q.resource.stored.behaviour.warnDelete; warning != "" &&
-		options.PropagationPolicy == nil && options.OrphanDependents == nil {
+	if warning := q.resource.stored.behaviour.warnDelete; warning != "" && options.PropagationPolicy == nil && orphans(options) == nil {
 		addWarning(q.w, warning)
 	}
 	result, err := s.remove(q, q.namespace, q.name, options)
@@ -84,7 +83,7 @@ func (s *Server) delete(q *request) error {
 		return q.sendDeleted(out, result.object)
 	}
 	code := http.StatusOK
-	if orphan := options.OrphanDependents; !result.remove && orphan != nil && !*orphan {
+	if orphan := orphans(options); !result.remove && orphan != nil && !*orphan {
 		code = http.StatusAccepted
 	}
 	return newEncoder(q.resource, out).sendStored(q.w, code, result.object)
@@ -202,11 +201,17 @@ func markTime(obj metav1.Object, seconds int64) {
 	}
 }
 
+// orphans is the old way to name a policy.
+func orphans(options *metav1.DeleteOptions) *bool {
+	//lint:ignore SA1019 clients still send it
+	return options.OrphanDependents
+}
+
 // propagationFinalizers are the finalizers of an object whose deletion is asked
-// for with options. orphans is what happens if neither they nor the object say.
-func propagationFinalizers(have []string, options *metav1.DeleteOptions, orphans bool) []string {
+// for with options. orphanByDefault is what happens if neither they nor the object say.
+func propagationFinalizers(have []string, options *metav1.DeleteOptions, orphanByDefault bool) []string {
 	policy := options.PropagationPolicy
-	if orphan := options.OrphanDependents; policy == nil && orphan != nil {
+	if orphan := orphans(options); policy == nil && orphan != nil {
 		chosen := metav1.DeletePropagationBackground
 		if *orphan {
 			chosen = metav1.DeletePropagationOrphan
@@ -216,7 +221,7 @@ func propagationFinalizers(have []string, options *metav1.DeleteOptions, orphans
 	if policy == nil {
 		decided := slices.Contains(have, metav1.FinalizerOrphanDependents) ||
 			slices.Contains(have, metav1.FinalizerDeleteDependents)
-		if decided || !orphans {
+		if decided || !orphanByDefault {
 			return have
 		}
 		policy = new(metav1.DeletePropagationOrphan)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -28,13 +29,13 @@ func decodeQuery(query url.Values, into runtime.Object) error {
 }
 
 // isWatch reads the parameter watch as DecodeParameters does: anything but
-// "false" and "0" is true, except absence.
+// false, in any case, and 0 is true, except absence.
 func isWatch(query url.Values) bool {
 	if !query.Has("watch") {
 		return false
 	}
 	v := query.Get("watch")
-	return v != "false" && v != "0"
+	return !strings.EqualFold(v, "false") && v != "0"
 }
 
 // listOptions reads and validates the parameters of list, watch and

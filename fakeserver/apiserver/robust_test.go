@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 
 	"github.com/listwatch/listwatch/fakeserver/storage"
 )
@@ -92,6 +95,51 @@ func TestUnconditionalWritersNeverConflict(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// late is a store that does not see one object the first time.
+type late struct {
+	storage.Store
+	once sync.Once
+}
+
+func (l *late) Get(ctx context.Context, key string, revision int64) (kv storage.KeyValue, err error) {
+	if strings.HasSuffix(key, "/raced") {
+		l.once.Do(func() { err = storage.ErrNotFound })
+	}
+	if err != nil {
+		return kv, err
+	}
+	return l.Store.Get(ctx, key, revision)
+}
+
+func TestAPutThatFindsItsObjectCreatedMeanwhileUpdatesIt(t *testing.T) {
+	store := storage.NewMemory()
+	defer store.Close()
+	r := newRig(t, Options{Store: &late{Store: store}})
+	services := "/api/v1/namespaces/default/services"
+	created := r.do("POST", services, `{"metadata":{"name":"raced"}}`)
+	got := r.do("PUT", services+"/raced", `{"metadata":{"name":"raced","labels":{"x":"1"}}}`)
+	if got.code != http.StatusOK || got.at("metadata.uid") != created.at("metadata.uid") || got.at("metadata.labels.x") != "1" {
+		t.Errorf("got %d %s", got.code, got.body)
+	}
+}
+
+func TestTheWatchParameterIsReadAsTheOtherOptionsAre(t *testing.T) {
+	for _, query := range []string{"", "watch", "watch=", "watch=1", "watch=0", "watch=true", "watch=false", "watch=False",
+		"watch=FALSE", "watch=no", "watch=false&watch=true", "x=watch"} {
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var options internalversion.ListOptions
+		if err := decodeQuery(values, &options); err != nil {
+			t.Fatal(err)
+		}
+		if got := isWatch(values); got != options.Watch {
+			t.Errorf("%q: got %v, decoded as %v", query, got, options.Watch)
+		}
+	}
 }
 
 func TestOptionsAreChecked(t *testing.T) {

@@ -29,6 +29,8 @@ func (r *rig) watchMaps(query string, header ...string) *stream {
 }
 
 // settle waits until the cachers and watches have seen everything.
+//
+// bubble: called by specs of bubble.It only
 func settle() {
 	time.Sleep(time.Millisecond)
 	synctest.Wait()

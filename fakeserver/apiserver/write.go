@@ -148,7 +148,8 @@ func (s *Server) createObject(q *request, sub submission) (runtime.Object, error
 		return nil, err
 	}
 	kind := q.resource.stored
-	obj, err := convert(sub.object, q.resource.gvk, kind.gvk)
+	// A copy: if somebody else is faster, what was sent becomes an update.
+	obj, err := convert(sub.object.DeepCopyObject(), q.resource.gvk, kind.gvk)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
