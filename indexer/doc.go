@@ -45,11 +45,11 @@
 //
 // With a node index on 10,000 to 100,000 objects, beside client-go's store in the
 // same run (bench_test.go): a Get takes about as long. A batch of one update takes
-// some two to four times as long, of one add or delete some three to six times,
-// because it makes about twenty small nodes; a large part of that is garbage
-// collection, so it is less where the objects themselves are large. Batches of
-// many share the nodes and take as long as client-go. Replace, Namespace, ByIndex,
-// List and All are three to ten times faster and more.
+// some two to four times as long; of one add, delete or move to another index
+// value two to six times, because it makes about twenty small nodes. Part of that
+// is garbage collection. Batches of many share the nodes and take as long as
+// client-go. Replace, Namespace, ByIndex and List are some three to four times
+// faster, All ten times and more.
 //
 // An old snapshot costs as much memory as it differs from the newest.
 //
