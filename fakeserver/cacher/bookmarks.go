@@ -27,8 +27,6 @@ type bookmarks struct {
 	// patience is set while the store was asked: the end of waiting for answer.
 	patience time.Time
 	answer   chan struct{}
-	// sent is the newest resource version delivered.
-	sent uint64
 }
 
 // schedule sets when the next bookmark is due.
@@ -108,13 +106,13 @@ func (w *Watcher) takeBookmark() (Event, bool) {
 	if !w.tellsNews(rv) || w.ended.Load() {
 		return Event{}, false
 	}
-	w.bookmarks.sent = rv
 	return Event{Type: watch.Bookmark, ResourceVersion: rv}, true
 }
 
-// tellsNews says whether a bookmark at rv says more than the watch began with,
-// and nothing that contradicts what was delivered.
-func (w *Watcher) tellsNews(rv uint64) bool { return rv > w.start && rv >= w.bookmarks.sent }
+// tellsNews says whether a bookmark at rv, the cache's version, says more than
+// the watch began with. It is never less than what was delivered: the cache's
+// version only falls in a re-initialisation, which ends every watcher first.
+func (w *Watcher) tellsNews(rv uint64) bool { return rv > w.start }
 
 // askProgress asks the store how far it is, unless it just said so, and returns
 // a channel that is closed when the answer is in.

@@ -3,7 +3,10 @@ package cacher
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/listwatch/listwatch/fakeserver/storage"
 )
 
 func TestTheNextBookmarkIsOnePeriodAwayOrShortlyBeforeTheDeadline(t *testing.T) {
@@ -119,4 +122,50 @@ func TestManyBookmarksOfOneMomentCostOneQuestionToTheStore(t *testing.T) {
 			t.Error("the answer was not shared")
 		}
 	})
+}
+
+func TestAChangeThatComesBeforeADueBookmarkGoesFirst(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		w := r.watch(WatchOptions{ResourceVersion: "1", AllowBookmarks: true})
+		time.Sleep(time.Minute)
+		w.bookmarks.patience, w.bookmarks.answer = time.Now(), make(chan struct{})
+		r.put("n/a", "")
+		synctest.Wait()
+		// As if the change came just after Next had found none.
+		if event, ok := w.takeBookmark(); !ok || show(event) != "ADDED n/a@2" {
+			t.Errorf("got %s, %v", show(event), ok)
+		}
+		r.expect(w, "BOOKMARK@2")
+	})
+}
+
+func TestABookmarkThatSaysNothingIsNotPending(t *testing.T) {
+	inBubble(t, func(o *Options) { o.Store = newGate(o.Store) }, func(r *rig) {
+		w := r.watch(WatchOptions{ResourceVersion: "1", AllowBookmarks: true})
+		r.gate().hold()
+		r.bookmarksUntil(w, time.Minute+progressGrace/2) // the store was asked, and is silent
+		time.Sleep(time.Second)
+		r.expectNothing(w)
+		r.gate().release()
+	})
+}
+
+// countedWatch counts what it is asked.
+type countedWatch struct {
+	storage.Watch
+	asked int
+}
+
+func (w *countedWatch) RequestProgress() { w.asked++ }
+
+func TestProgressWantedWithoutAWatchIsAskedOfTheNext(t *testing.T) {
+	var c Cacher
+	first, second := &countedWatch{}, &countedWatch{}
+	c.requestProgress()
+	c.setSource(first)
+	c.setSource(second)
+	c.requestProgress()
+	if first.asked != 1 || second.asked != 1 {
+		t.Errorf("asked %d and %d times", first.asked, second.asked)
+	}
 }

@@ -78,8 +78,13 @@ func (c *Cacher) DropWatches() int {
 // watchers are not harmed.
 func (c *Cacher) Compacted(revision int64) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.window.compact(uint64(max(0, revision)))
+	behind := c.rv < uint64(max(0, revision))
+	c.mu.Unlock()
+	if behind {
+		// An idle resource's version would else be one that no watch may start from.
+		c.requestProgress()
+	}
 }
 
 // replace makes items, sorted by key, the collection at rv: what went before is

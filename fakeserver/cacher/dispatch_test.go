@@ -144,3 +144,18 @@ func TestTheRegistryForgetsWhomItEnds(t *testing.T) {
 		t.Errorf("endAll ended %d, left %d", len(ended), registry.count)
 	}
 }
+
+func TestAWatcherThatIsBehindButTakesIsNotEnded(t *testing.T) {
+	inBubble(t, func(o *Options) { o.LagLimit = 5 }, func(r *rig) {
+		w := r.watch(WatchOptions{SendInitialEvents: ptr(false)})
+		for range 20 {
+			r.put("n/a", "")
+		}
+		r.expect(w, "ADDED n/a@2")
+		for i := range 30 {
+			time.Sleep(900 * time.Millisecond)
+			r.put("n/a", "")
+			r.expect(w, fmt.Sprintf("MODIFIED n/a@%d", i+3))
+		}
+	})
+}

@@ -238,3 +238,26 @@ func TestAWatchResumedFromTheMiddleOfTheInitialEventsLosesNothing(t *testing.T) 
 		r.expect(r.watch(WatchOptions{ResourceVersion: "3"}), "ADDED n/b@4", "DELETED n/a@5")
 	})
 }
+
+func TestTheFeedListsInPagesAtOneRevision(t *testing.T) {
+	paged := func(o *Options) { o.Store, o.PageSize = newGate(o.Store), 2 }
+	inBubble(t, paged, func(r *rig) {
+		for _, key := range []string{"m/a", "n/a", "n/b", "o/a", "o/b"} {
+			r.put(key, "")
+		}
+		time.Sleep(time.Minute)
+		r.gate().breakWatches()
+		synctest.Wait()
+		r.expectList(ListOptions{ResourceVersion: "0"}, "m/a n/a n/b o/a o/b@6")
+	})
+}
+
+func TestAWatchIsClosedIfTheCacheWentBackBehindIt(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		w := r.cacher.newWatcher(&WatchOptions{})
+		if err := r.cacher.register(w, watchRoute{start: initialNotOlder, rv: 9}); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(w, "EOF")
+	})
+}

@@ -165,6 +165,9 @@ func TestAListByNameIsOneKey(t *testing.T) {
 		r.expectList(ListOptions{Predicate: one("n", "b")}, "@6")
 		r.expectList(ListOptions{Predicate: one("n", "b"), ResourceVersion: "4", Match: exact}, "n/b@4")
 		r.expectList(ListOptions{Predicate: one("", "c")}, "n/c@6")
+		past := encodeContinue("n", "n/b", 6)
+		r.expectList(ListOptions{Predicate: one("n", "a"), Continue: past}, "@6")
+		r.expectList(ListOptions{Predicate: one("n", "c"), Continue: past}, "n/c@6")
 		named := labelled("2")
 		named.Scope = Scope{Namespace: "n", Name: "a"}
 		r.expectList(ListOptions{Predicate: named}, "@6")

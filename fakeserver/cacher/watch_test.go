@@ -306,3 +306,14 @@ func TestUnreadableVersionsOfAWatchAre500WithoutAReason(t *testing.T) {
 		}
 	})
 }
+
+func TestAfterACompactionTheVersionOfAnIdleResourceCanBeWatchedFrom(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		r.put("n/a", "")
+		r.elsewhere()
+		r.compact()
+		synctest.Wait()
+		rv := r.list(ListOptions{ResourceVersion: "0"}).ResourceVersion
+		r.expectNothing(r.watch(WatchOptions{ResourceVersion: fmt.Sprint(rv)}))
+	})
+}

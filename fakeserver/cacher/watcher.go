@@ -117,7 +117,6 @@ func (w *Watcher) take() (Event, bool) {
 		w.initial = nil
 	}
 	if event, ok := w.takeChange(); ok {
-		w.bookmarks.sent = event.ResourceVersion
 		return event, true
 	}
 	return w.takeBookmark()

@@ -130,3 +130,22 @@ func compareWindow(w *window, oracle *windowOracle, newest uint64) string {
 	}
 	return ""
 }
+
+func TestCompactionForgetsStatesAndOutlivesAReset(t *testing.T) {
+	w := newWindow(&Options{MinCapacity: 8, MaxCapacity: 8, Fresh: time.Minute})
+	w.reset(stateNamed(1), 1)
+	for rv := uint64(2); rv <= 5; rv++ {
+		w.add(&change{rv: rv, state: stateNamed(rv)})
+	}
+	w.compact(4)
+	kept := w.base.items != nil
+	for seq := w.start; seq < w.end; seq++ {
+		if c := w.get(seq); (c.state.items != nil) != (c.rv >= 4) {
+			t.Errorf("the state at %d is kept: %v", c.rv, c.state.items != nil)
+		}
+	}
+	w.reset(stateNamed(3), 3)
+	if kept || w.floor != 4 {
+		t.Errorf("the base is kept: %v, floor %d", kept, w.floor)
+	}
+}

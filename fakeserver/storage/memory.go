@@ -13,7 +13,8 @@ type Memory struct {
 	mu sync.RWMutex
 	// rev is the newest revision. Guarded by mu, as all that follows.
 	rev int64
-	// compacted is the oldest revision that can still be read.
+	// compacted is the oldest revision that can still be read; 0 before the first
+	// compaction.
 	compacted int64
 	// live holds the newest version of every key that exists. It is copied on
 	// write, so that a reader takes a copy and reads it without the mutex.
@@ -34,13 +35,12 @@ var _ Store = (*Memory)(nil)
 // NewMemory returns an empty store at revision 1.
 func NewMemory() *Memory {
 	return &Memory{
-		rev:       1,
-		compacted: 1,
-		live:      btree.NewMap[string, *KeyValue](0),
-		history:   btree.NewMap[string, *versions](0),
-		all:       newEventLog(),
-		topics:    map[string]*eventLog{},
-		done:      make(chan struct{}),
+		rev:     1,
+		live:    btree.NewMap[string, *KeyValue](0),
+		history: btree.NewMap[string, *versions](0),
+		all:     newEventLog(),
+		topics:  map[string]*eventLog{},
+		done:    make(chan struct{}),
 	}
 }
 

@@ -22,7 +22,7 @@ type oracle struct {
 }
 
 func newOracle() *oracle {
-	return &oracle{states: []map[string]storage.KeyValue{nil, {}}, events: make([]storage.Event, 2), compacted: 1}
+	return &oracle{states: []map[string]storage.KeyValue{nil, {}}, events: make([]storage.Event, 2)}
 }
 
 func (o *oracle) revision() int64 { return int64(len(o.states) - 1) }

@@ -29,6 +29,8 @@ var watchTests = []testCase{
 		b.expect(b.watch("/pods/", 3),
 			"Put /pods/n/a=2@5(2) was /pods/n/a=1@2(2)",
 			"Delete /pods/n/b=1@6(3) was /pods/n/b=1@3(3)")
+		b.expect(b.watch("/pods/", 0), "Put /pods/n/a=1@2(2)", "Put /pods/n/b=1@3(3)",
+			"Put /pods/n/a=2@5(2) was /pods/n/a=1@2(2)", "Delete /pods/n/b=1@6(3) was /pods/n/b=1@3(3)")
 		b.expect(b.watch("/pods/", 5), "Delete /pods/n/b=1@6(3) was /pods/n/b=1@3(3)")
 	}},
 	{"a watch from a future revision skips what comes before it", func(b *bench) {
