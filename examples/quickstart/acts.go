@@ -44,10 +44,11 @@ func (s *stage) connected(ctx context.Context) error {
 
 // cut: the connections break, and the informers go on where they were.
 func (s *stage) cut(ctx context.Context) error {
-	watches := s.site.gate.watches()
-	dropped := s.site.server.DropWatches()
-	s.out.say("act 2: all %d watch connections are cut; the informers come back and resume, without fetching everything anew", dropped)
-	if err := s.site.gate.awaitWatches(ctx, watches+len(s.fleet.members)); err != nil {
+	asked, err := s.cutAll("act 2: all %d watch connections are cut; the informers come back and resume, without fetching everything anew")
+	if err != nil {
+		return err
+	}
+	if err := s.site.gate.awaitWatches(ctx, asked); err != nil {
 		return fmt.Errorf("not every informer came back after the cut: %w", err)
 	}
 	if err := s.each(ctx, s.update); err != nil {
@@ -65,28 +66,26 @@ func (s *stage) cut(ctx context.Context) error {
 	return nil
 }
 
+// cutAll cuts the watch of every informer and says so. It returns how many
+// watch requests there will have been when all informers have asked again.
+func (s *stage) cutAll(announcement string) (int, error) {
+	again := s.site.gate.watches() + len(s.fleet.members)
+	dropped := s.site.server.DropWatches()
+	s.out.say(announcement, dropped)
+	if dropped != len(s.fleet.members) {
+		return 0, fmt.Errorf("the server has cut %d watches, there are %d informers", dropped, len(s.fleet.members))
+	}
+	return again, nil
+}
+
 // expired: the connections break, and when the informers come back the server
 // no longer knows what happened meanwhile.
 func (s *stage) expired(ctx context.Context) error {
-	before, watches := s.fleet.expired(), s.site.gate.watches()
-	s.site.gate.shut()
-	dropped := s.site.server.DropWatches()
-	s.out.say("act 3: all %d watch connections are cut again, and this time the informers cannot come back", dropped)
-	err := s.site.gate.awaitWatches(ctx, watches+len(s.fleet.members))
-	if err == nil {
-		s.out.say("       meanwhile objects are created, updated, deleted, and deleted and created again")
-		err = s.writeUnseen(ctx)
+	if err := s.site.gate.awaitFlowing(ctx, len(s.fleet.members)); err != nil {
+		return fmt.Errorf("not every informer is connected: %w", err)
 	}
-	var compacted int64
-	if err == nil {
-		compacted, err = s.site.server.Compact(ctx)
-	}
-	if err == nil {
-		s.out.say("       the server forgets its history up to resourceVersion %d, so nobody can resume;", compacted)
-		s.out.say("       the informers may come back: each must get 410 Expired, fetch everything and find what it missed")
-	}
-	s.site.gate.open()
-	if err != nil {
+	before := s.fleet.expired()
+	if err := s.disconnected(ctx); err != nil {
 		return err
 	}
 	if err := s.awaitRelists(ctx, before); err != nil {
@@ -96,6 +95,30 @@ func (s *stage) expired(ctx context.Context) error {
 		return err
 	}
 	return s.checkRelists(before)
+}
+
+// disconnected is what happens between the cut and the return.
+func (s *stage) disconnected(ctx context.Context) error {
+	s.site.gate.shut()
+	defer s.site.gate.open()
+	asked, err := s.cutAll("act 3: all %d watch connections are cut again, and this time the informers cannot come back")
+	if err != nil {
+		return err
+	}
+	if err := s.site.gate.awaitWatches(ctx, asked); err != nil {
+		return fmt.Errorf("not every informer has noticed the cut: %w", err)
+	}
+	s.out.say("       meanwhile objects are created, updated, deleted, and deleted and created again")
+	if err := s.writeUnseen(ctx); err != nil {
+		return err
+	}
+	compacted, err := s.site.server.Compact(ctx)
+	if err != nil {
+		return err
+	}
+	s.out.say("       the server forgets its history up to resourceVersion %d, so nobody can resume;", compacted)
+	s.out.say("       the informers may come back: each must get 410 Expired, fetch everything and find what it missed")
+	return nil
 }
 
 // awaitRelists waits until every informer has relisted since before.
@@ -162,11 +185,17 @@ func (s *stage) each(ctx context.Context, deeds ...func(context.Context, *actor)
 }
 
 func (s *stage) createCopy(ctx context.Context, a *actor) error {
+	if a.copied == nil {
+		return nil
+	}
 	s.out.expect(changeName("+", a.member.kind(), keyOf(a.copied)))
 	return create(ctx, s.site.client, a.member.mapping, a.copied)
 }
 
 func (s *stage) deleteCopy(ctx context.Context, a *actor) error {
+	if a.copied == nil {
+		return nil
+	}
 	s.out.expect(changeName("-", a.member.kind(), keyOf(a.copied)))
 	resource := resourceOf(s.site.client, a.member.mapping, a.copied.GetNamespace())
 	return resource.Delete(ctx, a.copied.GetName(), metav1.DeleteOptions{})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listwatch/listwatch/examples/quickstart/internal/manifest"
 )
@@ -15,15 +16,16 @@ import (
 type actor struct {
 	member          *member
 	namespace, name string
-	copied          *unstructured.Unstructured
+	copied          *unstructured.Unstructured // nil: nothing is created and deleted
 	updates         int64
 }
 
 // stars are the kinds whose changes say most to a reader.
 var stars = []string{"Deployment", "ConfigMap", "Lease", "PriorityClass"}
 
-// chooseCast picks up to four objects of different kinds. Namespaces come last:
-// to delete one is a longer story.
+// chooseCast picks up to four objects of different kinds. Namespaces come last,
+// and without a copy: one that is deleted stays until a controller, which is
+// not here, has emptied it.
 func chooseCast(informers *fleet, objects []manifest.Object) []*actor {
 	const most = 4
 	taken := map[string]bool{}
@@ -40,25 +42,27 @@ func chooseCast(informers *fleet, objects []manifest.Object) []*actor {
 			continue
 		}
 		kinds = append(kinds, m)
-		cast = append(cast, &actor{
-			member:    m,
-			namespace: object.Content.GetNamespace(),
-			name:      object.Content.GetName(),
-			copied:    copyOf(object, taken),
-		})
+		a := &actor{member: m, namespace: object.Content.GetNamespace(), name: object.Content.GetName()}
+		if !isNamespace(object) {
+			a.copied = copyOf(object, taken)
+		}
+		cast = append(cast, a)
 	}
 	return cast
 }
 
 func fame(object manifest.Object) int {
-	kind := object.Mapping.GroupVersionKind.Kind
-	if place := slices.Index(stars, kind); place >= 0 {
-		return place
-	}
-	if kind == "Namespace" {
+	if isNamespace(object) {
 		return len(stars) + 1
 	}
+	if place := slices.Index(stars, object.Mapping.GroupVersionKind.Kind); place >= 0 {
+		return place
+	}
 	return len(stars)
+}
+
+func isNamespace(object manifest.Object) bool {
+	return object.Mapping.Resource.GroupResource() == schema.GroupResource{Resource: "namespaces"}
 }
 
 // copyOf is the object under a name that is not taken, and without what would

@@ -31,7 +31,7 @@ func prove(ctx context.Context, site *site, informers *fleet, out *printer) erro
 		objects += len(list.objects)
 		newest = max(newest, list.resourceVersion)
 	}
-	out.say("in step with the server at resourceVersion %d: %s of %s",
+	out.conclude("in step with the server at resourceVersion %d: %s of %s",
 		newest, count(objects, "object"), count(len(informers.members), "kind"))
 	return nil
 }

@@ -71,6 +71,17 @@ func watchedKinds(settings settings, kinds *manifest.Kinds, objects []manifest.O
 	return mappings, nil
 }
 
+// mayRead asks for one object of each kind: an informer would keep trying where
+// it is not allowed to, for permissions can be granted.
+func mayRead(ctx context.Context, client dynamic.Interface, mappings []*meta.RESTMapping) error {
+	for _, mapping := range mappings {
+		if _, err := client.Resource(mapping.Resource).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+			return fmt.Errorf("list %s: %w; -f takes manifests with the kinds to watch instead", mapping.GroupVersionKind.Kind, err)
+		}
+	}
+	return nil
+}
+
 // startFleet makes an informer for each kind and runs it. ctx ends them all.
 func startFleet(ctx context.Context, site *site, mappings []*meta.RESTMapping, out *printer) (*fleet, error) {
 	f := &fleet{failed: make(chan error, len(mappings)), moved: make(chan struct{}, 1)}
@@ -139,7 +150,7 @@ func (f *fleet) stop() { f.workers.StopAndWait() }
 
 // sync waits until every informer has the whole of its kind.
 func (f *fleet) sync(ctx context.Context, out *printer) error {
-	out.say("syncing %d informers, one for each kind", len(f.members))
+	out.say("syncing %s, one for each kind", count(len(f.members), "informer"))
 	for i, m := range f.members {
 		if err := m.informer.WaitForSync(ctx); err != nil {
 			return err

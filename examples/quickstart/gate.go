@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"sync"
 )
@@ -12,7 +13,8 @@ import (
 type gate struct {
 	mu      sync.Mutex
 	asked   int           // watch requests so far
-	changed chan struct{} // closed and replaced when asked grows
+	flowing int           // watches that the server has answered and nobody closed
+	changed chan struct{} // closed and replaced when either changes
 	way     chan struct{} // closed: open
 }
 
@@ -29,11 +31,15 @@ func (g *gate) shut() {
 	g.way = make(chan struct{})
 }
 
-// open lets everybody through. It must follow a shut.
+// open lets everybody through.
 func (g *gate) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	close(g.way)
+	select {
+	case <-g.way: // it is open
+	default:
+		close(g.way)
+	}
 }
 
 // watches is the number of watch requests that have come to the gate.
@@ -45,11 +51,21 @@ func (g *gate) watches() int {
 
 // awaitWatches waits until as many watch requests have come to the gate.
 func (g *gate) awaitWatches(ctx context.Context, number int) error {
+	return g.await(ctx, func() bool { return g.asked >= number })
+}
+
+// awaitFlowing waits until as many watches are open at the server.
+func (g *gate) awaitFlowing(ctx context.Context, number int) error {
+	return g.await(ctx, func() bool { return g.flowing >= number })
+}
+
+// await waits until reached, which may read what mu guards.
+func (g *gate) await(ctx context.Context, reached func() bool) error {
 	for {
 		g.mu.Lock()
-		asked, changed := g.asked, g.changed
+		done, changed := reached(), g.changed
 		g.mu.Unlock()
-		if asked >= number {
+		if done {
 			return nil
 		}
 		select {
@@ -60,15 +76,14 @@ func (g *gate) awaitWatches(ctx context.Context, number int) error {
 	}
 }
 
-// arrive counts a request and returns the way through.
-func (g *gate) arrive(isWatch bool) <-chan struct{} {
+// count adds to asked and flowing, and returns the way through.
+func (g *gate) count(asked, flowing int) <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if isWatch {
-		g.asked++
-		close(g.changed)
-		g.changed = make(chan struct{})
-	}
+	g.asked += asked
+	g.flowing += flowing
+	close(g.changed)
+	g.changed = make(chan struct{})
 	return g.way
 }
 
@@ -84,11 +99,32 @@ type gated struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t gated) RoundTrip(request *http.Request) (*http.Response, error) {
-	way := t.gate.arrive(request.URL.Query().Get("watch") == "true")
+	isWatch, asked := request.URL.Query().Get("watch") == "true", 0
+	if isWatch {
+		asked = 1
+	}
 	select {
-	case <-way:
-		return t.next.RoundTrip(request)
+	case <-t.gate.count(asked, 0):
 	case <-request.Context().Done():
 		return nil, context.Cause(request.Context())
 	}
+	response, err := t.next.RoundTrip(request)
+	if err == nil && isWatch && response.StatusCode == http.StatusOK {
+		t.gate.count(0, 1)
+		ended := sync.OnceFunc(func() { t.gate.count(0, -1) })
+		response.Body = stream{ReadCloser: response.Body, ended: ended}
+	}
+	return response, err
+}
+
+// stream is the body of a watch, which tells when it is closed.
+type stream struct {
+	io.ReadCloser
+	ended func()
+}
+
+// Close implements io.Closer.
+func (s stream) Close() error {
+	s.ended()
+	return s.ReadCloser.Close()
 }

@@ -21,8 +21,12 @@ import (
 //go:embed manifests
 var ownManifests embed.FS
 
-// patience bounds everything but -watch: what takes longer than this hangs.
-const patience = 25 * time.Second
+// Patience bounds everything but -watch: what takes longer than this hangs. A
+// real cluster may be large and far away.
+const (
+	patience     = 25 * time.Second
+	realPatience = 2 * time.Minute
+)
 
 var errInterrupted = errors.New("interrupted")
 
@@ -44,19 +48,26 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "quickstart: %v (quickstart -h tells the usage)\n", err)
 		return 2
 	}
-	ctx = klog.NewContext(ctx, klog.Logger{}) // what matters is printed here
-	out := newPrinter(stdout)
-	err = quickstart(ctx, settings, out)
-	out.close()
-	if err != nil {
+	if err := execute(ctx, settings, stdout); err != nil {
 		fmt.Fprintf(stderr, "quickstart: %v\n", err)
 		return 1
 	}
 	return 0
 }
 
+func execute(ctx context.Context, settings settings, stdout io.Writer) error {
+	ctx = klog.NewContext(ctx, klog.Logger{}) // what matters is printed here
+	out := newPrinter(stdout)
+	defer out.close()
+	return quickstart(ctx, settings, out)
+}
+
 func quickstart(ctx context.Context, settings settings, out *printer) error {
-	hurry, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not done after %v, which should take a few seconds", patience))
+	limit := patience
+	if settings.kubeconfig != "" {
+		limit = realPatience
+	}
+	hurry, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %v", limit))
 	defer cancel()
 	site, err := connect(hurry, settings, out)
 	if err != nil {
@@ -75,6 +86,11 @@ func quickstart(ctx context.Context, settings settings, out *printer) error {
 	mappings, err := watchedKinds(settings, site.kinds, objects)
 	if err != nil {
 		return err
+	}
+	if site.real() {
+		if err := mayRead(hurry, site.client, mappings); err != nil {
+			return orInterrupted(ctx, err)
+		}
 	}
 	informers, err := startFleet(ctx, site, mappings, out)
 	if err != nil {

@@ -28,6 +28,7 @@ type printer struct {
 type line struct {
 	text   string
 	change string
+	bare   bool // without the time
 }
 
 func newPrinter(out io.Writer) *printer {
@@ -59,8 +60,11 @@ func (p *printer) print(out io.Writer) {
 			if !more {
 				return
 			}
-			// Nobody is left to tell if the output is gone.
-			_, _ = fmt.Fprintf(out, "%8.3fs  %s\n", time.Since(p.start).Seconds(), line.text)
+			text := line.text + "\n"
+			if !line.bare {
+				text = fmt.Sprintf("%8.3fs  %s", time.Since(p.start).Seconds(), text)
+			}
+			_, _ = io.WriteString(out, text) // if the output is gone, so is who could be told
 			delete(due, line.change)
 		case changes := <-p.expects:
 			for _, change := range changes {
@@ -84,6 +88,12 @@ func (p *printer) close() {
 // say prints a line of the program's own.
 func (p *printer) say(format string, arguments ...any) {
 	p.lines <- line{text: fmt.Sprintf(format, arguments...)}
+}
+
+// conclude prints the result, without the time, so that scripts can rely on the
+// line.
+func (p *printer) conclude(format string, arguments ...any) {
+	p.lines <- line{text: fmt.Sprintf(format, arguments...), bare: true}
 }
 
 // report prints a change that an informer has told of.

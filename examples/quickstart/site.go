@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -60,8 +61,13 @@ func connect(ctx context.Context, settings settings, out *printer) (*site, error
 	return s, nil
 }
 
+// reachable is how soon a server has to tell its kinds.
+const reachable = 20 * time.Second
+
 // newSite makes the clients and asks the server for its version and its kinds.
 func newSite(ctx context.Context, config *rest.Config) (*site, string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, reachable, fmt.Errorf("no answer for %v", reachable))
+	defer cancel()
 	config = rest.CopyConfig(config)
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	s := &site{gate: newGate()}

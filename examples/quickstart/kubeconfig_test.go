@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/listwatch/listwatch/fakeserver"
+)
+
+// kubeconfigFor is a file with the contexts "here", which leads to url, and
+// "bare", which leads nowhere.
+func kubeconfigFor(t *testing.T, url, current string) string {
+	t.Helper()
+	return write(t, "config", fmt.Sprintf(`
+apiVersion: v1
+kind: Config
+current-context: %q
+clusters: [{name: c, cluster: {server: %q}}]
+users: [{name: u, user: {}}]
+contexts:
+- {name: here, context: {cluster: c, user: u}}
+- {name: bare, context: {cluster: none, user: u}}
+`, current, url))
+}
+
+func TestABadKubeconfigGivesOneError(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusing := "http://" + listener.Addr().String()
+	_ = listener.Close() // from now on nobody listens there
+	for name, test := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"a missing file": {
+			[]string{filepath.Join(t.TempDir(), "none")}, []string{"none: no such file; check the path"},
+		},
+		"not a kubeconfig": {
+			[]string{write(t, "config", "{{{")}, []string{"config: ", "check that it is a kubeconfig"},
+		},
+		"an unknown context": {
+			[]string{kubeconfigFor(t, refusing, "here"), "-context", "prod"},
+			[]string{`config: there is no context "prod"; choose one with -context (it has bare, here)`},
+		},
+		"an unknown current context": {
+			[]string{kubeconfigFor(t, refusing, "gone")}, []string{`there is no context "gone"`},
+		},
+		"no current context": {
+			[]string{kubeconfigFor(t, refusing, "")}, []string{"it has no current context; choose one with -context (it has bare, here)"},
+		},
+		"a context without a cluster": {
+			[]string{kubeconfigFor(t, refusing, "bare")}, []string{`context "bare": `},
+		},
+		"an empty kubeconfig": {
+			[]string{write(t, "config", "")}, []string{"it has no current context; choose one with -context (it has none)"},
+		},
+		"a refused connection": {
+			[]string{kubeconfigFor(t, refusing, "here")},
+			[]string{"cannot reach the cluster at " + refusing, "connection refused; check that it runs"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runWith(t, append([]string{"-kubeconfig"}, test.args...)...).wantFailure(t, 1, test.want...)
+		})
+	}
+}
+
+// cluster starts a server that the program takes for a real cluster.
+func cluster(t *testing.T) (*fakeserver.Server, string) {
+	t.Helper()
+	server, err := fakeserver.New(fakeserver.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	url, err := server.Listen(context.WithoutCancel(t.Context()), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, url
+}
+
+func TestARealClusterIsWatchedAndNotWrittenTo(t *testing.T) {
+	server, url := cluster(t)
+	client := dynamic.NewForConfigOrDie(server.Config()).Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
+	version := func() string {
+		list, err := client.List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list.GetResourceVersion()
+	}
+	before := version()
+	path := kubeconfigFor(t, url, "here")
+	manifests := write(t, "a.yaml", goodConfigMap+"---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+	runWith(t, "-kubeconfig", path).wantInStep(t, len(commonKinds))
+	r := runWith(t, "-kubeconfig", path, "-context", "here", "-f", manifests)
+	r.wantInStep(t, 2)
+	if !strings.Contains(r.stdout, "nothing is written there") || strings.Contains(r.stdout, "loaded") {
+		t.Errorf("the output is\n%s", r.stdout)
+	}
+	if after := version(); after != before {
+		t.Errorf("something was written: resourceVersion %s became %s", before, after)
+	}
+}
