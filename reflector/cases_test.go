@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"errors"
 	"io"
 	"sync/atomic"
 	"testing"
@@ -259,6 +260,22 @@ func TestAHalfOpenConnectionIsNoticedWithinTheIdleTimeout(t *testing.T) {
 		r.after(1)
 		want(t, "requests", source.trace(1), `watch "10", watch "11"`)
 		want(t, "relists", r.Status().Lists, 1)
+	})
+}
+
+func TestAWatchThatBeganAsAWatchListHasTheIdleTimeoutToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &scripted{onWatchList: func(int, metav1.ListOptions) (Stream[*object], error) {
+			return plays(bookmark("10", true)), nil
+		}}
+		r := start(t, source, Options{IdleTimeout: time.Minute})
+		r.after(time.Minute - 1)
+		want(t, "requests", source.trace(0), `watch-list ""`)
+		r.after(1)
+		want(t, "requests", source.trace(1), `watch "10"`)
+		if err := r.Status().LastError; !errors.Is(err, ErrIdle) {
+			t.Errorf("last error %v", err)
+		}
 	})
 }
 

@@ -235,7 +235,7 @@ func (m machine) stop(s state) (state, []effect) {
 
 // elapsed goes on after a wait.
 func (m machine) elapsed(s state, in input) (state, []effect) {
-	if s.retry.relist || !s.synced {
+	if s.retry.relist {
 		return m.sync(s, in.at, nil)
 	}
 	return m.watch(s, nil, true)

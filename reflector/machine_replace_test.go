@@ -155,3 +155,14 @@ func TestAFailedWatchList(t *testing.T) {
 	}
 	runTable(t, rows)
 }
+
+func TestTheVersionBeforeAVersion(t *testing.T) {
+	for version, before := range map[string]string{
+		"2": "1", "10": "9", "18446744073709551615": "18446744073709551614",
+		"": "", "0": "", "1": "", "-5": "", "x": "", "18446744073709551616": "",
+	} {
+		if got, ok := precedingVersion(version); got != before || ok != (before != "") {
+			t.Errorf("before %q: %q, %v", version, got, ok)
+		}
+	}
+}

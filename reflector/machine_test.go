@@ -194,6 +194,11 @@ func TestARunBeginsWithAReplacement(t *testing.T) {
 		{name: "a server without watch cache is listed in pages", options: list,
 			from: with(stopped, func(s *state) { s.replacement.pagedByServer = true }), in: start,
 			phase: Listing, effects: `list "7" limit 500 not older`},
+		{name: "an earlier run's refusals are forgotten",
+			from: with(stopped, func(s *state) {
+				s.replacement.unavailable, s.replacement.listOnly, s.replacement.attempts = true, true, 2
+			}),
+			in: start, phase: WatchListing, effects: `watch-list "7"`, check: func(s state) bool { return s.replacement.attempts == 0 }},
 		{name: "an earlier run's backoff is forgotten",
 			from: with(stopped, func(s *state) { s.retry.level = 9 }), in: start,
 			phase: WatchListing, effects: `watch-list "7"`, check: func(s state) bool { return s.retry.level == 0 }},

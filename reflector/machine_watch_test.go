@@ -31,6 +31,8 @@ func TestAWatchMovesTheResourceVersionForward(t *testing.T) {
 			phase: Watching, effects: "deliver, next", check: at("100")},
 		{name: "nor does a bookmark", from: opened(watching("100")), in: event(watch.Bookmark, "99"),
 			phase: Watching, effects: "next", check: at("100")},
+		{name: "0 is no version", from: opened(watching("9")), in: event(watch.Bookmark, "0"), phase: Watching,
+			effects: "next", check: at("9")},
 		{name: "versions that are no numbers follow the stream", from: opened(watching("abc")), in: event(watch.Modified, "abb"),
 			phase: Watching, effects: "deliver, next", check: at("abb")},
 		{name: "an event without a version is a sign of life", from: tired, in: event(watch.Added, ""), phase: Watching,

@@ -56,6 +56,34 @@ func TestADeletionDuringInitialEventsComesAfterTheReplacementThatHadTheObject(t 
 	})
 }
 
+func TestADeletionOfAnAbortedReplacementIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &scripted{onWatchList: func(n int, _ metav1.ListOptions) (Stream[*object], error) {
+			if n == 0 {
+				return plays(added(obj("a", "5")), deleted(obj("a", "12")), frame{err: io.EOF}), nil
+			}
+			return plays(added(obj("a", "13")), deleted(obj("b", "15")), bookmark("16", true)), nil
+		}}
+		r := start(t, source, Options{})
+		r.after(2 * time.Second)
+		want(t, "sink", r.sink.trace(), "begin initial, item a@5, abort, begin initial, item a@13, end 14, delete b@15, bookmark 16")
+	})
+}
+
+func TestAnOrderlyEndThatTheNextWatchFollowsIsNoError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &scripted{onWatch: func(n int, _ metav1.ListOptions) (Stream[*object], error) {
+			return endsAfter(time.Minute>>(10*n), io.EOF), nil
+		}}
+		r := start(t, source, listFirst)
+		r.after(time.Minute)
+		want(t, "error after a stream that lasted", r.Status().LastError, nil)
+		r.after(100 * time.Millisecond)
+		want(t, "error after one that did not", r.Status().LastError == nil, false)
+		want(t, "phase", r.Status().Phase, BackingOff)
+	})
+}
+
 func TestABusyServerWithoutWatchListCannotProlongTheInitialEventsForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &scripted{onWatchList: func(int, metav1.ListOptions) (Stream[*object], error) {

@@ -121,6 +121,8 @@ type frame struct {
 }
 
 // fakeStream plays its frames, then stays silent.
+//
+// bubble: its delays are virtual; start is only called in bubbles.
 type fakeStream struct {
 	mu     sync.Mutex
 	frames []frame
@@ -250,7 +252,9 @@ func (r *recorder) contents() string {
 	return strings.Join(parts, " ")
 }
 
-// rig runs a Reflector over a scripted source. It must be made in a bubble.
+// rig runs a Reflector over a scripted source.
+//
+// bubble: start must be called in one.
 type rig struct {
 	*Reflector[*object]
 	t      *testing.T
