@@ -2,6 +2,7 @@ package cacher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -52,14 +53,29 @@ func pause(ctx context.Context, delay time.Duration) bool {
 	}
 }
 
-// feedOnce lists and then watches until something fails. synced says whether
-// the list succeeded.
-func (c *Cacher) feedOnce(ctx context.Context) (synced bool, err error) {
-	items, revision, err := c.listStore(ctx)
-	if err != nil {
-		return false, err
+// openAttempts bounds how often a list is repeated because a compaction came
+// before it was finished.
+const openAttempts = 5
+
+// open lists, and opens a watch from there on. A compaction in between makes it
+// start over at once: there is nothing to wait for.
+func (c *Cacher) open(ctx context.Context) (items []*Item, revision int64, source storage.Watch, err error) {
+	for range openAttempts {
+		items, revision, err = c.listStore(ctx)
+		if err == nil {
+			source, err = c.options.Store.Watch(ctx, c.options.Prefix, storage.WatchOptions{Revision: revision})
+		}
+		if !errors.Is(err, storage.ErrCompacted) {
+			break
+		}
 	}
-	source, err := c.options.Store.Watch(ctx, c.options.Prefix, storage.WatchOptions{Revision: revision})
+	return items, revision, source, err
+}
+
+// feedOnce lists and then watches until something fails. synced says whether
+// it got as far as watching.
+func (c *Cacher) feedOnce(ctx context.Context) (synced bool, err error) {
+	items, revision, source, err := c.open(ctx)
 	if err != nil {
 		return false, err
 	}

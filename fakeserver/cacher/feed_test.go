@@ -261,3 +261,18 @@ func TestAWatchIsClosedIfTheCacheWentBackBehindIt(t *testing.T) {
 		r.expect(w, "EOF")
 	})
 }
+
+func TestACompactionBetweenListAndWatchCostsNoTime(t *testing.T) {
+	busy := func(o *Options) {
+		g := newGate(o.Store)
+		g.compactions = openAttempts - 1
+		o.Store = g
+	}
+	inBubble(t, busy, func(r *rig) {
+		start := time.Now()
+		r.expectList(ListOptions{ResourceVersion: "0"}, "@1")
+		if took := time.Since(start); took != 0 || r.gate().listCount() != openAttempts {
+			t.Errorf("%d lists in %v", r.gate().listCount(), took)
+		}
+	})
+}

@@ -22,6 +22,8 @@ type gate struct {
 	broken  chan struct{} // closed at breakWatches
 	listErr error
 	lists   int
+	// compactions is how many more watches find their start compacted.
+	compactions int
 }
 
 func newGate(inner storage.Store) *gate {
@@ -84,6 +86,10 @@ func (g *gate) Watch(ctx context.Context, prefix string, opts storage.WatchOptio
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.compactions > 0 {
+		g.compactions--
+		return nil, storage.ErrCompacted
+	}
 	return &gatedWatch{Watch: inner, gate: g, broken: g.broken}, nil
 }
 
