@@ -44,7 +44,7 @@ func (s *stage) connected(ctx context.Context) error {
 
 // cut: the connections break, and the informers go on where they were.
 func (s *stage) cut(ctx context.Context) error {
-	asked, err := s.cutAll("act 2: all %d watch connections are cut; the informers come back and resume, without fetching everything anew")
+	asked, err := s.cutAll("act 2: all watch connections (%d) are cut; the informers come back and resume, without fetching everything anew")
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *stage) expired(ctx context.Context) error {
 func (s *stage) disconnected(ctx context.Context) error {
 	s.site.gate.shut()
 	defer s.site.gate.open()
-	asked, err := s.cutAll("act 3: all %d watch connections are cut again, and this time the informers cannot come back")
+	asked, err := s.cutAll("act 3: all watch connections (%d) are cut again, and this time the informers cannot come back")
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (s *stage) checkRelists(before []int64) error {
 				s.fleet.members[i].kind(), relists)
 		}
 	}
-	s.out.say("       each of the %d informers got 410 Expired and relisted once", len(before))
+	s.out.say("       every informer (%d) got 410 Expired and relisted once", len(before))
 	return nil
 }
 

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,41 +41,47 @@ func prove(ctx context.Context, site *site, informers *fleet, out *printer) erro
 // inStep waits until the cache of m equals a list of the server. Nobody need
 // tell an idle informer that other kinds have moved the server's
 // resourceVersion, so what counts is the content: a cache that equals the list
-// is in step with it, one that is older may still get there, and one that is
-// newer (somebody else writes) needs a newer list.
+// is in step with it, and one that is older may still get there. One that is
+// newer, because somebody else writes, is compared with what the server had at
+// exactly the cache's resourceVersion.
 func inStep(ctx context.Context, site *site, m *member) (listed, error) {
+	list, err := fetch(ctx, site, m, "")
+	if err != nil {
+		return listed{}, err
+	}
 	for {
-		list, err := fetch(ctx, site, m)
+		snapshot := m.informer.Snapshot()
+		version, err := strconv.ParseUint(snapshot.ResourceVersion(), 10, 64)
 		if err != nil {
-			return listed{}, err
+			return listed{}, fmt.Errorf("the cache of %s: %w", m.kind(), err)
 		}
-		for {
-			snapshot := m.informer.Snapshot()
-			differences := compare(list, snapshot)
-			if len(differences) == 0 {
-				return list, nil
+		differences := compare(list, snapshot)
+		if len(differences) > 0 && version > list.resourceVersion {
+			if list, err = fetch(ctx, site, m, snapshot.ResourceVersion()); err != nil {
+				return listed{}, err
 			}
-			version, err := strconv.ParseUint(snapshot.ResourceVersion(), 10, 64)
-			if err != nil {
-				return listed{}, fmt.Errorf("the cache of %s: %w", m.kind(), err)
-			}
-			if version == list.resourceVersion {
-				return listed{}, outOfStep(m, version, differences)
-			}
-			if version > list.resourceVersion {
-				break
-			}
-			if err := m.informer.WaitFor(ctx, strconv.FormatUint(version+1, 10)); err != nil {
-				return listed{}, fmt.Errorf("%w: %w", outOfStep(m, version, differences), err)
-			}
+			differences = compare(list, snapshot)
+		}
+		switch {
+		case len(differences) == 0:
+			return list, nil
+		case version >= list.resourceVersion:
+			return listed{}, outOfStep(m, version, differences)
+		}
+		if err := m.informer.WaitFor(ctx, strconv.FormatUint(version+1, 10)); err != nil {
+			return listed{}, fmt.Errorf("%w: %w", outOfStep(m, version, differences), err)
 		}
 	}
 }
 
-// fetch lists a kind from the server, in pages of one and the same state.
-func fetch(ctx context.Context, site *site, m *member) (listed, error) {
+// fetch lists a kind from the server, in pages of one and the same state: the
+// newest, or that of exactly the resourceVersion.
+func fetch(ctx context.Context, site *site, m *member, resourceVersion string) (listed, error) {
 	list := listed{objects: map[string]*unstructured.Unstructured{}}
 	options := metav1.ListOptions{Limit: 500}
+	if resourceVersion != "" {
+		options.ResourceVersion, options.ResourceVersionMatch = resourceVersion, metav1.ResourceVersionMatchExact
+	}
 	for {
 		page, err := site.client.Resource(m.mapping.Resource).List(ctx, options)
 		if err != nil {
@@ -82,7 +90,8 @@ func fetch(ctx context.Context, site *site, m *member) (listed, error) {
 		for i := range page.Items {
 			list.objects[keyOf(&page.Items[i])] = &page.Items[i]
 		}
-		if options.Continue = page.GetContinue(); options.Continue != "" {
+		if next := page.GetContinue(); next != "" {
+			options = metav1.ListOptions{Limit: options.Limit, Continue: next}
 			continue
 		}
 		list.resourceVersion, err = strconv.ParseUint(page.GetResourceVersion(), 10, 64)
@@ -109,7 +118,7 @@ func compare(list listed, snapshot *indexer.Snapshot[*unstructured.Unstructured]
 			differences = append(differences, printable(key)+" differs in "+whatChanged(object, cached))
 		}
 	}
-	for key := range list.objects {
+	for _, key := range slices.Sorted(maps.Keys(list.objects)) {
 		if _, exists := snapshot.Get(key); !exists {
 			differences = append(differences, printable(key)+" is on the server, but not cached")
 		}

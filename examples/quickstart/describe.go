@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -25,9 +26,11 @@ func whatChanged(old, object *unstructured.Unstructured) string {
 	isSecret := object.GroupVersionKind().GroupKind().String() == "Secret"
 	var changes []string
 	compareValues("", old.Object, object.Object, func(path string, before, after any) {
-		text := path[1:] + " " + brief(before) + " → " + brief(after)
+		text := strings.TrimPrefix(path, ".")
 		if isSecret && (strings.HasPrefix(path, ".data") || strings.HasPrefix(path, ".stringData")) {
-			text = path[1:] + " (secret)"
+			text += " (secret)"
+		} else {
+			text += " " + brief(before) + " → " + brief(after)
 		}
 		changes = append(changes, text)
 	})
@@ -58,8 +61,16 @@ func compareValues(path string, before, after any, differs func(path string, bef
 	}
 	maps.Copy(keys, now)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		compareValues(path+"."+printable(key), old[key], now[key], differs)
+		compareValues(path+element(key), old[key], now[key], differs)
 	}
+}
+
+// element is a key as it stands in a path.
+func element(key string) string {
+	if strings.ContainsAny(key, "./") {
+		return "[" + strconv.Quote(printable(key)) + "]"
+	}
+	return "." + printable(key)
 }
 
 // brief is a value on one short line.

@@ -25,7 +25,7 @@ func resourceOf(client dynamic.Interface, mapping *meta.RESTMapping, namespace s
 // load creates the objects one after the other. If the server refuses one, the
 // error tells what was created before.
 func load(ctx context.Context, client dynamic.Interface, objects []manifest.Object, out *printer) error {
-	out.say("checked the manifests: %s, sound so far as a client can tell", count(len(objects), "object"))
+	out.say("loading %s, sound so far as can be told without the server", count(len(objects), "object"))
 	step := max(1, (len(objects)+3)/4)
 	for i, object := range objects {
 		if err := create(ctx, client, object.Mapping, object.Content); err != nil {

@@ -74,7 +74,7 @@ func quickstart(ctx context.Context, settings settings, out *printer) error {
 		return orInterrupted(ctx, err)
 	}
 	defer site.close()
-	objects, err := readManifests(settings.paths, site.kinds)
+	objects, err := readManifests(settings.paths, site.kinds, out)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func orInterrupted(ctx context.Context, err error) error {
 }
 
 // readManifests checks the manifests of the paths, or those of the example.
-func readManifests(paths []string, kinds *manifest.Kinds) ([]manifest.Object, error) {
+func readManifests(paths []string, kinds *manifest.Kinds, out *printer) ([]manifest.Object, error) {
 	var files []manifest.File
 	var err error
 	if len(paths) > 0 {
@@ -143,5 +143,6 @@ func readManifests(paths []string, kinds *manifest.Kinds) ([]manifest.Object, er
 	if err != nil {
 		return nil, err
 	}
+	out.say("checking the manifests in %s", count(len(files), "file"))
 	return manifest.Load(files, kinds)
 }
