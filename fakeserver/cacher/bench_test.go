@@ -65,6 +65,7 @@ func BenchmarkDispatchElsewhere(b *testing.B) {
 // fill creates n pods and waits for the cache to have them.
 func fill(b *testing.B, r *rig, n int) {
 	b.Helper()
+	r.list(ListOptions{}) // so that the window holds them all
 	for i := range n {
 		key := fmt.Sprintf("n%d/pod-%05d", i%10, i)
 		if _, err := r.memory.Create(r.ctx, "/pods/"+key, value(key, "1")); err != nil {
