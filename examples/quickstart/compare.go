@@ -21,21 +21,20 @@ type listed struct {
 	resourceVersion uint64
 }
 
-// prove compares every cache with the server's list and says so if all are
-// equal; otherwise the error lists what differs.
-func prove(ctx context.Context, site *site, informers *fleet, out *printer) error {
+// prove compares every cache with the server's list and returns the sentence
+// that says so if all are equal; otherwise the error lists what differs.
+func prove(ctx context.Context, site *site, informers *fleet) (string, error) {
 	objects, newest := 0, uint64(0)
 	for _, m := range informers.members {
 		list, err := inStep(ctx, site, m)
 		if err != nil {
-			return err
+			return "", err
 		}
 		objects += len(list.objects)
 		newest = max(newest, list.resourceVersion)
 	}
-	out.conclude("in step with the server at resourceVersion %d: %s of %s",
-		newest, count(objects, "object"), count(len(informers.members), "kind"))
-	return nil
+	return fmt.Sprintf("in step with the server at resourceVersion %d: %s of %s",
+		newest, count(objects, "object"), count(len(informers.members), "kind")), nil
 }
 
 // inStep waits until the cache of m equals a list of the server. Nobody need

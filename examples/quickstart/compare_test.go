@@ -106,7 +106,7 @@ func TestACacheThatIsOutOfStepIsAFailureThatSaysHow(t *testing.T) {
 	if err := informers.sync(t.Context(), out); err != nil {
 		t.Fatal(err)
 	}
-	err = prove(t.Context(), site, informers, out)
+	_, err = prove(t.Context(), site, informers)
 	want := `out of step: the cache of ConfigMap, at resourceVersion 6: default/good differs in data.value "two" → "one"`
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s…", err, want)

@@ -97,9 +97,14 @@ func quickstart(ctx context.Context, settings settings, out *printer) error {
 		return err
 	}
 	defer informers.stop()
-	if err := perform(hurry, site, informers, objects, out); err != nil {
+	result, err := perform(hurry, site, informers, objects, out)
+	if err != nil {
 		return orInterrupted(ctx, err)
 	}
+	if !settings.watch {
+		informers.stop() // so that the result is the last line, whoever writes
+	}
+	out.conclude(result)
 	if settings.watch {
 		return keepWatching(ctx, settings, site, informers, out)
 	}
@@ -107,19 +112,19 @@ func quickstart(ctx context.Context, settings settings, out *printer) error {
 }
 
 // perform is everything between the start of the informers and the proof that
-// they are in step.
-func perform(ctx context.Context, site *site, informers *fleet, objects []manifest.Object, out *printer) error {
+// they are in step, which it returns.
+func perform(ctx context.Context, site *site, informers *fleet, objects []manifest.Object, out *printer) (string, error) {
 	ctx, cancel := informers.bind(ctx)
 	defer cancel()
 	if err := informers.sync(ctx, out); err != nil {
-		return err
+		return "", err
 	}
 	if !site.real() {
 		if err := play(ctx, site, informers, objects, out); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return prove(ctx, site, informers, out)
+	return prove(ctx, site, informers)
 }
 
 // orInterrupted replaces an error that is only a consequence of the interrupt.

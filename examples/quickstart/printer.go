@@ -92,9 +92,7 @@ func (p *printer) say(format string, arguments ...any) {
 
 // conclude prints the result, without the time, so that scripts can rely on the
 // line.
-func (p *printer) conclude(format string, arguments ...any) {
-	p.lines <- line{text: fmt.Sprintf(format, arguments...), bare: true}
-}
+func (p *printer) conclude(text string) { p.lines <- line{text: text, bare: true} }
 
 // report prints a change that an informer has told of.
 func (p *printer) report(change, text string) {
