@@ -85,10 +85,11 @@ func (s *stage) expired(ctx context.Context) error {
 		return fmt.Errorf("not every informer is connected: %w", err)
 	}
 	before := s.fleet.expired()
-	if err := s.disconnected(ctx); err != nil {
+	compacted, err := s.disconnected(ctx)
+	if err != nil {
 		return err
 	}
-	if err := s.awaitRelists(ctx, before); err != nil {
+	if err := s.awaitRelists(ctx, before, compacted); err != nil {
 		return err
 	}
 	if err := s.out.settle(ctx); err != nil {
@@ -97,32 +98,35 @@ func (s *stage) expired(ctx context.Context) error {
 	return s.checkRelists(before)
 }
 
-// disconnected is what happens between the cut and the return.
-func (s *stage) disconnected(ctx context.Context) error {
+// disconnected is what happens between the cut and the return. It returns the
+// resourceVersion before which the server knows nothing any more.
+func (s *stage) disconnected(ctx context.Context) (int64, error) {
 	s.site.gate.shut()
 	defer s.site.gate.open()
 	asked, err := s.cutAll("act 3: all watch connections (%d) are cut again, and this time the informers cannot come back")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := s.site.gate.awaitWatches(ctx, asked); err != nil {
-		return fmt.Errorf("not every informer has noticed the cut: %w", err)
+		return 0, fmt.Errorf("not every informer has noticed the cut: %w", err)
 	}
 	s.out.say("       meanwhile objects are created, updated, deleted, and deleted and created again")
 	if err := s.writeUnseen(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	compacted, err := s.site.server.Compact(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	s.out.say("       the server forgets its history up to resourceVersion %d, so nobody can resume;", compacted)
 	s.out.say("       the informers may come back: each must get 410 Expired, fetch everything and find what it missed")
-	return nil
+	return compacted, nil
 }
 
-// awaitRelists waits until every informer has relisted since before.
-func (s *stage) awaitRelists(ctx context.Context, before []int64) error {
+// awaitRelists waits until every informer has relisted since before, and every
+// cache is at the compacted resourceVersion or newer: an older one, also of a
+// kind that nothing happened to, would expire at once.
+func (s *stage) awaitRelists(ctx context.Context, before []int64, compacted int64) error {
 	err := s.fleet.await(ctx, func() bool {
 		for i, after := range s.fleet.expired() {
 			if after == before[i] {
@@ -134,6 +138,11 @@ func (s *stage) awaitRelists(ctx context.Context, before []int64) error {
 	if err != nil {
 		return fmt.Errorf("not every informer has relisted (%d of %d): %w",
 			sum(s.fleet.expired())-sum(before), len(before), err)
+	}
+	for _, m := range s.fleet.members {
+		if err := m.informer.WaitFor(ctx, fmt.Sprint(compacted)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
