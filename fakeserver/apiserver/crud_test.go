@@ -190,6 +190,9 @@ var _ = Describe("subresources", func() {
 		set := r.must(200, "PUT", deployments+"/d/scale", edited(scale, `"spec":{"replicas":2}`, `"spec":{"replicas":4}`))
 		Expect(set.at("spec.replicas")).To(BeEquivalentTo(4))
 		r.must(409, "PUT", deployments+"/d/scale", string(scale.body))
+		negative := r.must(422, "PUT", deployments+"/d/scale", `{"metadata":{"name":"d"},"spec":{"replicas":-1}}`)
+		Expect(negative.at("message")).To(Equal(`Scale.autoscaling "d" is invalid: spec.replicas: Invalid value: -1: ` +
+			`must be greater than or equal to 0`))
 		Expect(r.must(200, "GET", deployments+"/d", "").at("metadata.generation")).To(BeEquivalentTo(2))
 	})
 	bubble.It("scale of an old version has its selector elsewhere", func() {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -103,6 +104,10 @@ func (s *Server) updateScale(q *request) error {
 	replicas, ok := fieldOf[int32](reflect.ValueOf(sub.object).Elem(), "Spec", "Replicas")
 	if !ok {
 		return apierrors.NewBadRequest("the scale has no replicas")
+	}
+	if replicas < 0 {
+		return apierrors.NewInvalid(q.resource.scale.GroupKind(), q.name, field.ErrorList{field.Invalid(
+			field.NewPath("spec", "replicas"), replicas, "must be greater than or equal to 0")})
 	}
 	result, err := q.objects.change(q.Context(), q.namespace, q.name, func(current record) (outcome, error) {
 		if err := q.checkVersion(sub.object, current); err != nil {
