@@ -16,6 +16,7 @@ import (
 type Cacher struct {
 	options Options
 	group   *worker.Group
+	metrics metrics
 
 	mu sync.Mutex
 	// All below is guarded by mu, which nobody holds while calling out, waiting
@@ -45,6 +46,7 @@ func New(options Options) (*Cacher, error) {
 	c := &Cacher{
 		options:   options,
 		group:     worker.New(context.Background()),
+		metrics:   newMetrics(options.Recorder, options.GroupResource),
 		readiness: newReadiness(),
 		window:    newWindow(&options),
 		watchers:  newRegistry(),

@@ -18,6 +18,8 @@ var (
 	ErrOptions = errors.New("invalid options")
 	// ErrClosed: the Cacher was closed.
 	ErrClosed = errors.New("cacher closed")
+	// ErrShardSelector: a shard selector cannot be read.
+	ErrShardSelector = errors.New("invalid shard selector")
 	// errEncodePanicked: the encode function of Item.Encoded did not return.
 	errEncodePanicked = errors.New("encoding panicked")
 )

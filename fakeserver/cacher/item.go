@@ -28,6 +28,7 @@ type Item struct {
 	Labels labels.Set
 	Fields fields.Set
 
+	hashes    shardHashes
 	encodings encodings
 }
 
@@ -57,6 +58,9 @@ func (o *Options) newItem(kv storage.KeyValue) (*Item, error) {
 		set["metadata.namespace"] = item.Namespace
 	}
 	item.Fields = set
+	if o.Sharding {
+		item.hashes = hashesOf(string(accessor.GetUID()), item.Namespace)
+	}
 	return item, nil
 }
 
@@ -85,7 +89,7 @@ func (i *Item) at(resourceVersion uint64) *Item {
 	}
 	return &Item{
 		Key: i.Key, Namespace: i.Namespace, Name: i.Name, Object: obj,
-		ResourceVersion: resourceVersion, Labels: i.Labels, Fields: i.Fields,
+		ResourceVersion: resourceVersion, Labels: i.Labels, Fields: i.Fields, hashes: i.hashes,
 	}
 }
 

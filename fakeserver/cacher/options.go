@@ -62,6 +62,12 @@ type Options struct {
 	// LagGrace is the time that a watcher over its LagLimit may go without taking
 	// an event before it is ended.
 	LagGrace time.Duration
+
+	// Recorder takes metrics; nil: none are taken.
+	Recorder Recorder
+	// Sharding lets requests ask for a shard of the collection (an alpha feature
+	// of kube-apiserver); without it Predicate.Shard is ignored, as there.
+	Sharding bool
 }
 
 // withDefaults fills in defaults and checks the result. Errors: ErrOptions.

@@ -17,11 +17,13 @@ type Predicate struct {
 	// Labels and Fields select objects; nil selects all.
 	Labels labels.Selector
 	Fields fields.Selector
+	// Shard selects a part of the collection by hash; nil selects all.
+	Shard *Shard
 }
 
 // selective says whether anything but the namespace restricts the request.
 func (p *Predicate) selective() bool {
-	return p.Name != "" ||
+	return p.Name != "" || p.Shard != nil ||
 		(p.Labels != nil && !p.Labels.Empty()) ||
 		(p.Fields != nil && !p.Fields.Empty())
 }
@@ -32,7 +34,8 @@ func (p *Predicate) matches(item *Item) bool {
 		(p.Namespace == "" || p.Namespace == item.Namespace) &&
 		(p.Name == "" || p.Name == item.Name) &&
 		(p.Labels == nil || p.Labels.Matches(item.Labels)) &&
-		(p.Fields == nil || p.Fields.Matches(item.Fields))
+		(p.Fields == nil || p.Fields.Matches(item.Fields)) &&
+		(p.Shard == nil || p.Shard.matches(item))
 }
 
 // transition says how a change from prev to next (either may be nil) looks
