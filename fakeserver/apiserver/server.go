@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -98,7 +99,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.running.Done()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
+	defer context.AfterFunc(s.ctx, func() {
+		cancel()
+		// Not every connection can do it; the handler may be stuck then.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(closeGrace))
+	})()
 	tracked := &trackingWriter{ResponseWriter: w}
 	defer answerPanic(tracked, r)
 	if err := s.route(tracked, r.WithContext(ctx)); err != nil {
@@ -109,6 +114,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		sendError(tracked, r, err)
 	}
 }
+
+// closeGrace is the time that Close leaves a reader to take what is being
+// written to it; nobody waits longer for one that does not read.
+const closeGrace = time.Second
 
 func (s *Server) enter() bool {
 	s.mu.Lock()
@@ -160,7 +169,8 @@ func (t *trackingWriter) Write(data []byte) (int, error) {
 func (t *trackingWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // Close ends all watches, waits for every request that is being answered, and
-// closes the cachers. Later requests get 503. It may be called again.
+// closes the cachers. Later requests get 503. A reader that does not take its
+// answer is given up after a second. It may be called again.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true

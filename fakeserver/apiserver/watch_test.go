@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/http"
+	"os"
 	"testing/synctest"
 	"time"
 
@@ -26,6 +27,22 @@ func (r *rig) watchMaps(query string, header ...string) *stream {
 	})
 	synctest.Wait()
 	return s
+}
+
+// unread is a connection that takes nothing.
+type unread struct {
+	stream
+	expired chan struct{}
+}
+
+func (u *unread) Write([]byte) (int, error) {
+	<-u.expired
+	return 0, os.ErrDeadlineExceeded
+}
+
+func (u *unread) SetWriteDeadline(at time.Time) error {
+	time.AfterFunc(time.Until(at), func() { close(u.expired) })
+	return nil
 }
 
 // settle waits until the cachers and watches have seen everything.
@@ -143,6 +160,22 @@ var _ = Describe("watching", func() {
 		Expect(s.ended()).To(BeTrue())
 		Expect(r.do("GET", configMaps, "").code).To(Equal(http.StatusServiceUnavailable))
 		r.Close()
+	})
+	bubble.It("by a client that does not read holds Close up for a second only", func() {
+		r := inBubble()
+		client := &unread{stream: stream{header: http.Header{}}, expired: make(chan struct{})}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			r.ServeHTTP(client, newRequest("GET", configMaps+"?watch=true", ""))
+		}()
+		synctest.Wait()
+		r.configMap("a", "")
+		settle()
+		start := time.Now()
+		r.Close()
+		Expect(time.Since(start)).To(Equal(time.Second))
+		<-done
 	})
 	bubble.It("of another version and group shows the same objects", func() {
 		r := inBubble()
