@@ -20,6 +20,8 @@ var (
 	ErrClosed = errors.New("cacher closed")
 	// ErrShardSelector: a shard selector cannot be read.
 	ErrShardSelector = errors.New("invalid shard selector")
+	// errCallPanicked: a shared call of the store did not return.
+	errCallPanicked = errors.New("call panicked")
 	// errEncodePanicked: the encode function of Item.Encoded did not return.
 	errEncodePanicked = errors.New("encoding panicked")
 )
@@ -106,12 +108,17 @@ func badWatchVersion(err error) *apierrors.StatusError {
 	}}
 }
 
+// contextError says whether err is the end of a context.
+func contextError(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
 // internal wraps a failure of the store or of decoding into a 500, and leaves
 // alone what is a Status already or the end of the caller's context.
 func internal(resource schema.GroupResource, err error) error {
 	var status *apierrors.StatusError
 	switch {
-	case errors.As(err, &status), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, &status), contextError(err):
 		return err
 	case errors.Is(err, storage.ErrClosed):
 		return fmt.Errorf("cacher: %s: %w", resource, err)
