@@ -63,6 +63,14 @@ var badManifests = []struct {
 		[]string{`duplicate field "metadata.name"`},
 	},
 	{
+		"a document behind a line separator that editors do not show", "", "apiVersion: v1\u2028---\u2028kind: Pod\n", ErrSyntax,
+		[]string{"a.yaml, document 1, line 1: not valid", "another document begins in it"},
+	},
+	{
+		"two documents with old line ends, the second bad", "", "apiVersion: v1\rkind: ConfigMap\rmetadata: {name: a}\r---\rkind: Pod\r", ErrMissing,
+		[]string{"a.yaml, document 2, line 5: missing field: apiVersion"},
+	},
+	{
 		"an empty file", "", "", ErrEmpty, []string{"a.yaml: nothing in it: the file holds no object"},
 	},
 	{
@@ -300,6 +308,7 @@ func FuzzLoadNeverPanicsAndExplainsEachRefusal(f *testing.F) {
 			f.Add(data, false)
 		}
 	}
+	f.Add([]byte("\r \ra"), false)
 	kinds := testKinds()
 	f.Fuzz(func(t *testing.T, data []byte, asJSON bool) {
 		name := "fuzz.yaml"
@@ -316,7 +325,10 @@ func FuzzLoadNeverPanicsAndExplainsEachRefusal(f *testing.F) {
 			return
 		}
 		fault, ok := errors.AsType[*Error](err)
-		lines := 1 + strings.Count(string(data), "\n")
+		lines := 1 // as YAML ends them
+		for _, end := range []string{"\n", "\r", "\u0085", "\u2028", "\u2029"} {
+			lines += strings.Count(string(data), end)
+		}
 		if !ok || fault.Kind == nil || fault.Fix == "" || fault.Place.File != name || fault.Place.Line > lines {
 			t.Errorf("unexplained, or placed wrongly: %#v", err)
 		}

@@ -2,7 +2,9 @@ package manifest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -39,7 +41,11 @@ func parse(doc document) (parsed, error) {
 	if err != nil {
 		return parsed{}, syntaxError(doc.place, format, err.Error())
 	}
-	result := parsed{place: doc.place, root: nodes(doc.text), base: doc.place.Line - 1}
+	root, another := nodes(doc.text)
+	if another {
+		return parsed{}, syntaxError(doc.place, format, `another document begins in it; put "---" on a line of its own between them`)
+	}
+	result := parsed{place: doc.place, root: root, base: doc.place.Line - 1}
 	result.place.Line = result.line()
 	var isMap bool
 	if result.fields, isMap = value.(map[string]any); !isMap {
@@ -53,13 +59,15 @@ func parse(doc document) (parsed, error) {
 }
 
 // nodes is the document with its line numbers, or nil: they are a help, not a
-// condition.
-func nodes(text []byte) *yamlnode.Node {
-	var root yamlnode.Node
-	if yamlnode.Unmarshal(text, &root) != nil || len(root.Content) == 0 {
-		return nil
+// condition. It also reports whether the parser sees a second document, of which
+// nothing may be lost: YAML has rarer ways to end a line than split knows.
+func nodes(text []byte) (root *yamlnode.Node, another bool) {
+	decoder := yamlnode.NewDecoder(bytes.NewReader(text))
+	var first, second yamlnode.Node
+	if decoder.Decode(&first) != nil || len(first.Content) == 0 {
+		return nil, false
 	}
-	return root.Content[0]
+	return first.Content[0], !errors.Is(decoder.Decode(&second), io.EOF)
 }
 
 // line is the number, in the file, of the line with the field at path (names

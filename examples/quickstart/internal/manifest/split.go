@@ -36,8 +36,11 @@ func split(file File) ([]document, error) {
 }
 
 // splitYAML cuts at lines that begin with "---" or "...", which YAML keeps free
-// for that purpose at the beginning of a line, whatever surrounds them.
+// for that purpose at the beginning of a line, whatever surrounds them. A lone
+// carriage return ends a line, too.
 func splitYAML(name string, data []byte) ([]document, error) {
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
 	var documents []document
 	current := document{place: Place{File: name, Line: 1}}
 	flush := func(nextLine int) {
