@@ -218,7 +218,7 @@ func TestServerVersionIsWhatWasConfigured(t *testing.T) {
 
 func TestANewServerIsCheap(t *testing.T) {
 	best := time.Hour
-	for range 3 { // the machine may be busy with something else
+	for range 5 { // the machine may be busy with something else
 		start := time.Now()
 		newRig(t, Options{})
 		best = min(best, time.Since(start))

@@ -9,7 +9,8 @@
 // compare-and-swap in the store, retried when it raced, so that concurrent
 // writers lose nothing; an object is encoded once per version and media type,
 // however many readers it has; a handler that panics answers 500 and harms
-// nobody else. All versions of a resource are views of one stored object.
+// nobody else; Close waits a second for readers that do not read, and for nobody
+// longer. All versions of a resource are views of one stored object.
 //
 // Not promised, and not there yet: PATCH (415), Table (an Accept list falls
 // through to its next form), aggregated discovery (answered in the old form,
@@ -26,6 +27,10 @@
 // matters for versions long removed and for autoscaling/v1, whose target CPU
 // utilisation is not translated into a metric of v2. Copies of a resource in
 // the group extensions are resources of their own.
+//
+// The first request for a resource makes its cacher and waits until that has
+// read what there is, or says that it cannot; a write that comes first is thereby
+// part of the history that watches can go back to.
 //
 // Limits: bodies up to 3 MiB (413 beyond), one Accept header as a whole.
 //

@@ -30,6 +30,8 @@ func (r *rig) watchMaps(query string, header ...string) *stream {
 }
 
 // unread is a connection that takes nothing.
+//
+// bubble: made by specs of bubble.It only
 type unread struct {
 	stream
 	expired chan struct{}
