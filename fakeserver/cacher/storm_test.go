@@ -18,7 +18,7 @@ import (
 const (
 	stormSeeds    = 200
 	stormWriters  = 8
-	stormWrites   = 14 // of each
+	stormWrites   = 20 // of each
 	stormWatchers = 50
 	// stormPatience is how long after the last write a watcher may take to have
 	// seen everything.

@@ -87,13 +87,7 @@ func (e *seer) begin() *stretch {
 	case 0:
 		return e.list()
 	case 1:
-		// Live: nothing is known of what was before.
-		from, err := e.storm.cacher.storeRevision(e.storm.ctx)
-		if err != nil {
-			e.storm.fail("%v", err)
-			return nil
-		}
-		return e.keep(&stretch{from: from, to: from, log: []string{fmt.Sprintf("live from %d", from)}})
+		return e.live()
 	default:
 		return e.initial()
 	}
@@ -103,6 +97,30 @@ func (e *seer) begin() *stretch {
 func (e *seer) keep(s *stretch) *stretch {
 	e.stretches = append(e.stretches, s)
 	return s
+}
+
+// live starts a stretch at the store's revision: nothing is known of what was
+// before.
+func (e *seer) live() *stretch {
+	before, err := e.storm.cacher.storeRevision(e.storm.ctx)
+	if err != nil {
+		e.storm.fail("%v", err)
+		return nil
+	}
+	w, err := e.storm.cacher.Watch(e.storm.ctx, WatchOptions{Predicate: e.predicate(), SendInitialEvents: ptr(false), AllowBookmarks: true})
+	if err != nil {
+		e.expectStatus("watch", err, 429)
+		return nil
+	}
+	defer w.Stop()
+	s := &stretch{from: w.start, to: w.start, log: []string{fmt.Sprintf("live from %d", w.start)}}
+	if s.from > 0 && s.from < before {
+		e.storm.fail("live from %d, which is before %d", s.from, before)
+	}
+	if s.from == 0 {
+		return nil // closed: the cache is being filled
+	}
+	return e.follow(w, e.keep(s))
 }
 
 func (e *seer) list() *stretch {
