@@ -86,7 +86,7 @@ func mayRead(ctx context.Context, client dynamic.Interface, mappings []*meta.RES
 func startFleet(ctx context.Context, site *site, mappings []*meta.RESTMapping, out *printer) (*fleet, error) {
 	f := &fleet{failed: make(chan error, len(mappings)), moved: make(chan struct{}, 1)}
 	for _, mapping := range mappings {
-		m, err := f.newMember(site.watch.Resource(mapping.Resource), mapping, out)
+		m, err := f.newMember(site, mapping, out)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,8 @@ func startFleet(ctx context.Context, site *site, mappings []*meta.RESTMapping, o
 }
 
 // newMember makes an informer that prints what it is told.
-func (f *fleet) newMember(client dynamic.ResourceInterface, mapping *meta.RESTMapping, out *printer) (*member, error) {
+func (f *fleet) newMember(site *site, mapping *meta.RESTMapping, out *printer) (*member, error) {
+	client := site.watch.Resource(mapping.Resource)
 	source := reflector.FromListerWatcher[*unstructured.Unstructured](&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return client.List(ctx, options)
@@ -114,8 +115,11 @@ func (f *fleet) newMember(client dynamic.ResourceInterface, mapping *meta.RESTMa
 		},
 	})
 	options := informer.Options[*unstructured.Unstructured]{Name: mapping.Resource.GroupResource().String()}
-	// A cut connection is part of the show: come back sooner than is polite.
-	options.Reflector.Backoff.Base = 50 * time.Millisecond
+	if !site.real() {
+		// Cut connections are part of the show: come back sooner than would be
+		// polite to a real cluster.
+		options.Reflector.Backoff.Base = 50 * time.Millisecond
+	}
 	options.Reflector.Observer = func(reflector.Status) {
 		select {
 		case f.moved <- struct{}{}:
