@@ -94,7 +94,12 @@ func (c *Cacher) register(w *Watcher, route watchRoute) error {
 	w.cursor, w.live = c.window.end, c.window.end
 	switch route.start {
 	case liveNow:
+		if route.rv < c.window.floor { // re-initialised since
+			w.ended.Store(true)
+			return nil
+		}
 		w.start = route.rv
+		w.cursor = c.window.after(route.rv) // the cache may have gone on since
 	case liveCache:
 		w.start = c.rv
 	case since:

@@ -317,3 +317,21 @@ func TestAfterACompactionTheVersionOfAnIdleResourceCanBeWatchedFrom(t *testing.T
 		r.expectNothing(r.watch(WatchOptions{ResourceVersion: fmt.Sprint(rv)}))
 	})
 }
+
+func TestALiveWatchDeliversWhatCameWhileItWasOpened(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		w := r.cacher.newWatcher(&WatchOptions{})
+		r.put("n/a", "")
+		synctest.Wait() // as if it was written after the store named its revision
+		if err := r.cacher.register(w, watchRoute{start: liveNow, rv: 1}); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(w, "ADDED n/a@2")
+		old := r.cacher.newWatcher(&WatchOptions{})
+		r.compact()
+		if err := r.cacher.register(old, watchRoute{start: liveNow, rv: 1}); err != nil {
+			t.Fatal(err)
+		}
+		r.expect(old, "EOF")
+	})
+}
