@@ -162,8 +162,8 @@ func TestProgressWantedWithoutAWatchIsAskedOfTheNext(t *testing.T) {
 	var c Cacher
 	first, second := &countedWatch{}, &countedWatch{}
 	c.requestProgress()
-	c.setSource(first)
-	c.setSource(second)
+	c.setSource(first, nil)
+	c.setSource(second, nil)
 	c.requestProgress()
 	if first.asked != 1 || second.asked != 1 {
 		t.Errorf("asked %d and %d times", first.asked, second.asked)

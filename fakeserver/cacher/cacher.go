@@ -2,6 +2,7 @@ package cacher
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -17,6 +18,11 @@ type Cacher struct {
 	options Options
 	group   *worker.Group
 	metrics metrics
+	// revisions and pages share what readers ask the store.
+	revisions flights[struct{}, uint64]
+	pages     flights[pageKey, storedPage]
+	// resumed is when the feed last tried to watch again; only the feed uses it.
+	resumed time.Time
 
 	mu sync.Mutex
 	// All below is guarded by mu, which nobody holds while calling out, waiting
@@ -30,6 +36,8 @@ type Cacher struct {
 	writer *tree
 	latest state
 	window window
+	// trusted is the least resource version whose snapshot may be served.
+	trusted uint64
 
 	watchers registry
 	waiters  waiters
@@ -105,6 +113,7 @@ func (c *Cacher) replace(items []*Item, rv uint64) {
 	reached := c.waiters.reached(rv)
 	c.mu.Unlock()
 	closeAll(reached)
+	c.metrics.at(rv, len(items))
 }
 
 // apply adds one event of the feed; next is the new version, nil of a deletion.
@@ -114,6 +123,10 @@ func (c *Cacher) apply(event storage.Event, next *Item) {
 	key := event.KV.Key[len(c.options.Prefix):]
 
 	c.mu.Lock()
+	if c.readiness.phase != ready { // a read found out that the store went back
+		c.mu.Unlock()
+		return
+	}
 	var prev *Item
 	if next != nil {
 		prev, _ = c.writer.Set(key, next)
@@ -129,9 +142,12 @@ func (c *Cacher) apply(event storage.Event, next *Item) {
 		woken = c.watchers.dispatch(added, c.lagLimits())
 	}
 	reached := c.waiters.reached(c.rv)
+	size := c.writer.Len()
 	c.mu.Unlock()
 	closeAll(reached)
 	wakeAll(woken)
+	c.metrics.cached(1)
+	c.metrics.at(rv, size)
 }
 
 // lagLimits are what dispatch holds against slow watchers. It needs mu.
@@ -147,24 +163,54 @@ func (c *Cacher) lagLimits() lagLimits {
 func (c *Cacher) progressed(rv uint64) {
 	now := time.Now()
 	c.mu.Lock()
-	c.rv = max(c.rv, rv)
-	reached := c.waiters.reached(c.rv)
-	answered := c.progress.arrived(now)
+	var reached []chan struct{}
+	size := 0
+	if c.readiness.phase == ready {
+		c.rv = max(c.rv, rv)
+		reached = c.waiters.reached(c.rv)
+		size = c.writer.Len()
+	}
+	answered, again := c.progress.arrived(now)
 	c.mu.Unlock()
 	closeAll(reached)
 	closeAll(answered)
+	if again != nil {
+		again.RequestProgress()
+	}
+	c.metrics.at(rv, size)
 }
 
-// interrupted handles the loss of the feed: what comes next may not follow what
-// was, so that watchers end.
-func (c *Cacher) interrupted(to phase, cause error) {
+// interrupted handles the end of a generation: what comes next does not follow
+// what was, so that watchers end.
+func (c *Cacher) interrupted(cause error) {
 	c.mu.Lock()
-	c.readiness.to(to, cause)
-	c.progress.source = nil
+	if errors.Is(cause, errWentBack) {
+		c.forget()
+	}
+	c.readiness.to(pending, cause)
 	ended := c.watchers.endAll()
 	c.mu.Unlock()
 	wakeAll(ended)
 }
+
+// distrust ends a generation, if it is still there, and makes the feed start
+// over: a read found out that the store went back.
+func (c *Cacher) distrust(generation uint64, cause error) {
+	c.mu.Lock()
+	current := c.readiness.phase == ready && c.readiness.generation == generation
+	abandon := c.progress.abandon
+	c.mu.Unlock()
+	if !current {
+		return
+	}
+	c.interrupted(cause)
+	if abandon != nil {
+		abandon(cause)
+	}
+}
+
+// forget drops the state, of which nothing may be used any more. It needs mu.
+func (c *Cacher) forget() { c.latest, c.rv = state{}, 0 }
 
 // closeAll closes channels that somebody waits on.
 func closeAll(channels []chan struct{}) {

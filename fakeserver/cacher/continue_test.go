@@ -41,7 +41,7 @@ func TestBadContinueTokensAreRefusedWithTheReason(t *testing.T) {
 		raw(`{"v":"meta.k8s.io/v1","rv":1,"start":"/../x"}`):   "/../x",
 		raw(`{"v":"meta.k8s.io/v1","rv":1,"start":"a"}`) + "=": "illegal base64 data at input byte 55",
 	} {
-		_, err := routeList(&ListOptions{Continue: token})
+		_, err := needOf(&ListOptions{Continue: token})
 		if got := status(err).ErrStatus; got.Code != 400 || got.Message != "invalid continue token: continue key is not valid: "+want {
 			t.Errorf("%s\n got %q\nwant %q", token, got.Message, want)
 		}

@@ -6,7 +6,7 @@
 // after it, a tree that shares all but a few nodes with its neighbours. A list
 // reads such a state; a watcher is a cursor into the window.
 //
-//	feed.go        list and watch of the store, restarts
+//	feed.go        follows the store; open.go the list and watch it begins with
 //	cacher.go      how a change enters; Close, DropWatches, Compacted
 //	window.go      the ring, and the states that go with it; capacity.go its size
 //	state.go       the collection at one revision
@@ -14,6 +14,9 @@
 //	watcher.go     the cursor; initial.go and bookmarks.go what else it delivers
 //	freshness.go   waiting for a resource version; readiness.go for the cache
 //	route.go       what serves a request (pure); list.go, get.go, watch.go do it
+//	flight.go      what several readers ask the store, once
+//	shard.go       parts of a collection by hash
+//	metrics.go     what is measured
 //
 // # Promises
 //
@@ -30,7 +33,13 @@
 // # Not promised
 //
 // That a watcher lasts: one that is too slow, or is overtaken by the window, or
-// lives when the feed loses the store, ends with io.EOF, and its client resumes.
+// lives when the feed has to start over (its place in the store's history was
+// compacted, or that history went back), ends with io.EOF, and its client
+// resumes. A feed that only loses its watch resumes by itself.
+//
+// That a store whose history went back is noticed at once: it is, when a
+// consistent read, an event or a progress notification names a lower revision
+// than was seen before. One that has reached that again until then is not.
 // Bookmarks only come while somebody waits in Next.
 //
 // # Concurrency
@@ -41,5 +50,7 @@
 //
 // # Goroutines
 //
-// One per Cacher, the feed; Close waits for it. None per watcher or request.
+// One per Cacher, the feed, and while reads wait for a resource version another
+// one, which asks the store how far it is; Close waits for both. None per watcher
+// or request.
 package cacher

@@ -20,6 +20,8 @@ var (
 	ErrClosed = errors.New("cacher closed")
 	// ErrShardSelector: a shard selector cannot be read.
 	ErrShardSelector = errors.New("invalid shard selector")
+	// errWentBack: the store has a lower revision than it had before.
+	errWentBack = errors.New("the history of the storage went back")
 	// errCallPanicked: a shared call of the store did not return.
 	errCallPanicked = errors.New("call panicked")
 	// errEncodePanicked: the encode function of Item.Encoded did not return.
@@ -76,13 +78,22 @@ func continueTooOld(token string) *apierrors.StatusError {
 }
 
 // notReady is the 429 while the cache has no content.
-func notReady(cause error) *apierrors.StatusError {
+func notReady(cause error, retryAfter int) *apierrors.StatusError {
 	text := "storage is (re)initializing"
 	if cause != nil {
 		text += ": " + cause.Error()
 	}
-	return apierrors.NewTooManyRequests(text, retryAfterSeconds)
+	return apierrors.NewTooManyRequests(text, retryAfter)
 }
+
+// staleRefused is the 429 for a consistent read that may not fall back to the
+// store.
+func staleRefused(timeout error) *apierrors.StatusError {
+	return apierrors.NewTooManyRequests(timeout.Error(), retryAfterSeconds)
+}
+
+// wentBack wraps errWentBack.
+func wentBack(from, to uint64) error { return fmt.Errorf("%w: from %d to %d", errWentBack, from, to) }
 
 // parseResourceVersion reads a client's resource version; "" is 0.
 func parseResourceVersion(text string) (uint64, error) {

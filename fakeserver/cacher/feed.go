@@ -11,29 +11,28 @@ import (
 	"github.com/listwatch/listwatch/fakeserver/storage"
 )
 
-// runFeed keeps the cache at the store's state until ctx ends: list, watch, and
-// again if the watch breaks.
+// runFeed keeps the cache at the store's state until ctx ends. Each round is one
+// generation of the cache.
 func (c *Cacher) runFeed(ctx context.Context) {
 	for {
 		start := time.Now()
-		synced, err := c.feedOnce(ctx)
+		synced, err := c.feedGeneration(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		klog.FromContext(ctx).V(2).Info("Cacher feed restarts", "resource", c.options.GroupResource, "err", err)
-		if synced {
-			c.interrupted(initializing, err)
-		} else {
-			c.interrupted(failed, err)
+		klog.FromContext(ctx).V(2).Info("Cacher feed starts over", "resource", c.options.GroupResource, "err", err)
+		if !synced {
+			c.metrics.initErrors(1)
 		}
+		c.interrupted(err)
 		if !pause(ctx, restartDelay(synced, time.Since(start), c.options.RestartDelay)) {
 			return
 		}
 	}
 }
 
-// restartDelay is how long the feed pauses after a run of some duration. One
-// that went well for a while goes on at once.
+// restartDelay is how long the feed pauses after a generation of some duration.
+// One that went well for a while is followed at once.
 func restartDelay(synced bool, ran, delay time.Duration) time.Duration {
 	if synced && ran >= delay {
 		return 0
@@ -53,103 +52,202 @@ func pause(ctx context.Context, delay time.Duration) bool {
 	}
 }
 
-// openAttempts bounds how often a list is repeated because a compaction came
-// before it was finished.
-const openAttempts = 5
-
-// open lists, and opens a watch from there on. A compaction in between makes it
-// start over at once: there is nothing to wait for.
-func (c *Cacher) open(ctx context.Context) (items []*Item, revision int64, source storage.Watch, err error) {
-	for range openAttempts {
-		items, revision, err = c.listStore(ctx)
-		if err == nil {
-			source, err = c.options.Store.Watch(ctx, c.options.Prefix, storage.WatchOptions{Revision: revision})
-		}
-		if !errors.Is(err, storage.ErrCompacted) {
-			break
-		}
-	}
-	return items, revision, source, err
-}
-
-// feedOnce lists and then watches until something fails. synced says whether
-// it got as far as watching.
-func (c *Cacher) feedOnce(ctx context.Context) (synced bool, err error) {
-	items, revision, source, err := c.open(ctx)
+// feedGeneration fills the cache and then follows the store until what is in
+// the cache cannot be gone on from. synced says whether it was filled.
+func (c *Cacher) feedGeneration(ctx context.Context) (synced bool, err error) {
+	start := time.Now()
+	opened, err := c.open(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer source.Close()
-	c.replace(items, uint64(revision))
-	c.setSource(source)
-	for {
-		events, err := source.Next(ctx)
-		if err != nil {
+	c.metrics.initSeconds(time.Since(start).Seconds())
+	c.metrics.initializations(1)
+	c.replace(opened.items, uint64(opened.revision))
+	for source := opened.source; ; {
+		err = c.pump(ctx, source)
+		if source, err = c.resume(ctx, err); err != nil {
 			return true, err
 		}
+	}
+}
+
+// pump takes events until the source fails, and closes it.
+func (c *Cacher) pump(ctx context.Context, source storage.Watch) error {
+	defer source.Close()
+	ctx, abandon := context.WithCancelCause(ctx)
+	defer abandon(nil)
+	c.setSource(source, abandon)
+	defer c.dropSource()
+	for {
+		events, err := source.Next(ctx)
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		if err != nil {
+			return err
+		}
 		for _, event := range events {
-			if err := c.feed(event); err != nil {
-				return true, err
+			if err := c.feed(ctx, event); err != nil {
+				return err
 			}
 		}
 	}
 }
 
 // feed handles one event of the store's watch.
-func (c *Cacher) feed(event storage.Event) error {
-	switch event.Type {
-	case storage.Put:
-		item, err := c.options.newItem(event.KV)
-		if err != nil {
-			return fmt.Errorf("decoding %q: %w", event.KV.Key, err)
+func (c *Cacher) feed(ctx context.Context, event storage.Event) error {
+	revision := uint64(event.KV.ModRevision)
+	c.mu.Lock()
+	reached := c.rv
+	c.mu.Unlock()
+	if event.Type == storage.Progress {
+		c.metrics.progress(1)
+		if revision < reached {
+			return c.verify(ctx, reached)
 		}
-		c.apply(event, item)
-	case storage.Delete:
-		c.apply(event, nil)
-	case storage.Progress:
-		c.progressed(uint64(event.KV.ModRevision))
+		c.progressed(revision)
+		return nil
 	}
+	c.metrics.received(1)
+	if revision < reached {
+		return wentBack(reached, revision)
+	}
+	var item *Item
+	if event.Type == storage.Put {
+		var err error
+		if item, err = c.decode(event.KV); err != nil {
+			klog.FromContext(ctx).Error(err, "Cacher feed stops at an event that it cannot cache",
+				"resource", c.options.GroupResource, "resourceVersion", revision)
+			return err
+		}
+	}
+	c.apply(event, item)
 	return nil
 }
 
-// listStore reads the whole collection, in pages at one revision.
-func (c *Cacher) listStore(ctx context.Context) ([]*Item, int64, error) {
-	var items []*Item
-	opts := storage.ListOptions{Limit: c.options.PageSize}
-	for {
-		result, err := c.options.Store.List(ctx, c.options.Prefix, opts)
-		if err != nil {
-			return nil, 0, err
-		}
-		for _, kv := range result.KVs {
-			item, err := c.itemOf(kv)
-			if err != nil {
-				return nil, 0, err
-			}
-			items = append(items, item)
-		}
-		if !result.More || len(result.KVs) == 0 {
-			return items, result.Revision, nil
-		}
-		opts.Revision = result.Revision
-		opts.From = result.KVs[len(result.KVs)-1].Key + "\x00"
+// verify asks the store itself whether it is behind what the cache has seen. A
+// replica of it may be, and is no reason to start over.
+func (c *Cacher) verify(ctx context.Context, reached uint64) error {
+	current, err := c.options.Store.CurrentRevision(ctx)
+	if err == nil && uint64(current) < reached {
+		err = wentBack(reached, uint64(current))
+	}
+	return err
+}
+
+// feedStep is what the feed does after a failure.
+type feedStep uint8
+
+const (
+	// watchAgain: from where it got to; nothing is lost, and nobody notices.
+	watchAgain feedStep = iota
+	// probeObject: see whether the object that did not decode is gone.
+	probeObject
+	// startOver: with a new generation.
+	startOver
+)
+
+// afterFailure decides how the feed goes on after err; failing is for how long
+// it has had nothing but failures. What cannot be decoded is waited for only so
+// long: the cache falls behind, and reads shall not be stale for ever.
+func afterFailure(err error, failing, patience time.Duration) feedStep {
+	var bad *undecodable
+	switch {
+	case errors.Is(err, storage.ErrCompacted), errors.Is(err, errWentBack):
+		return startOver
+	case !errors.As(err, &bad):
+		return watchAgain
+	case failing < patience:
+		return probeObject
+	default:
+		return startOver
 	}
 }
 
-// itemOf returns the item of a stored version: the cache's own if it has that
-// version as its newest, so that the work of decoding and encoding is shared.
-func (c *Cacher) itemOf(kv storage.KeyValue) (*Item, error) {
-	c.mu.Lock()
-	latest := c.latest
-	c.mu.Unlock()
-	if latest.items != nil {
-		if item := latest.get(kv.Key[len(c.options.Prefix):]); item != nil && item.ResourceVersion == uint64(kv.ModRevision) {
-			return item, nil
+// resume opens a watch that goes on where the last one failed with cause. The
+// cache stays ready meanwhile. It returns an error if the feed has to start
+// over.
+func (c *Cacher) resume(ctx context.Context, cause error) (storage.Watch, error) {
+	start := time.Now()
+	for attempt := 0; ; attempt++ {
+		step := afterFailure(cause, time.Since(start), c.options.DecodePatience)
+		if ctx.Err() != nil || step == startOver {
+			return nil, cause
 		}
+		// The first attempt comes at once, unless a watch broke just now, too.
+		if attempt > 0 || step == probeObject || time.Since(c.resumed) < c.options.RestartDelay {
+			if !pause(ctx, c.options.RestartDelay) {
+				return nil, ctx.Err()
+			}
+		}
+		c.resumed = time.Now()
+		if step == probeObject {
+			if c.repaired(ctx, cause) {
+				return nil, cause
+			}
+			continue
+		}
+		source, err := c.reopen(ctx)
+		if err == nil {
+			return source, nil
+		}
+		klog.FromContext(ctx).V(2).Info("Cacher feed cannot watch", "resource", c.options.GroupResource, "err", err)
+		cause = err
 	}
+}
+
+// reopen opens a watch from the cache's version on, of a store that still has
+// that.
+func (c *Cacher) reopen(ctx context.Context) (storage.Watch, error) {
+	c.mu.Lock()
+	reached, now := c.rv, c.readiness
+	c.mu.Unlock()
+	if now.phase != ready { // a read found out that the store went back
+		return nil, now.cause
+	}
+	source, err := c.options.Store.Watch(ctx, c.options.Prefix, storage.WatchOptions{Revision: int64(reached)})
+	if err != nil {
+		return nil, err
+	}
+	// A watch of a store that went back would wait until it comes to where it was.
+	if err := c.verify(ctx, reached); err != nil {
+		source.Close()
+		return nil, err
+	}
+	return source, nil
+}
+
+// repaired says whether the object whose version did not decode was deleted, or
+// has one now that does.
+func (c *Cacher) repaired(ctx context.Context, cause error) bool {
+	var bad *undecodable
+	if !errors.As(cause, &bad) {
+		return false
+	}
+	kv, err := c.options.Store.Get(ctx, bad.key, 0)
+	if err == nil {
+		_, err = c.options.newItem(kv)
+		return err == nil
+	}
+	return errors.Is(err, storage.ErrNotFound)
+}
+
+// decode makes the item of a stored version. Errors: *undecodable.
+func (c *Cacher) decode(kv storage.KeyValue) (*Item, error) {
 	item, err := c.options.newItem(kv)
 	if err != nil {
-		return nil, fmt.Errorf("decoding %q: %w", kv.Key, err)
+		c.metrics.decodeErrors(1)
+		return nil, &undecodable{key: kv.Key, cause: err}
 	}
 	return item, nil
 }
+
+// undecodable is the failure to make an object of what is stored.
+type undecodable struct {
+	key   string
+	cause error
+}
+
+func (u *undecodable) Error() string { return fmt.Sprintf("decoding %q: %v", u.key, u.cause) }
+
+func (u *undecodable) Unwrap() error { return u.cause }

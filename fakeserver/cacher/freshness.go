@@ -9,6 +9,9 @@ import (
 	"github.com/listwatch/listwatch/fakeserver/storage"
 )
 
+// progressPeriod is how often the store is asked how far it is while reads wait.
+const progressPeriod = 100 * time.Millisecond
+
 // waiter is a read that waits for a resource version.
 type waiter struct {
 	rv      uint64
@@ -16,20 +19,28 @@ type waiter struct {
 }
 
 // waiters are those reads. They are looked through only when the least version
-// among them was reached. Its methods need the Cacher's mutex.
+// among them was reached, and only those that reached theirs are woken. Its
+// methods need the Cacher's mutex.
 type waiters struct {
 	list  []waiter
 	least uint64
+	// idle is closed when the last one is gone; nil while none are there.
+	idle chan struct{}
 }
 
-// add returns a channel that is closed once rv was reached.
-func (w *waiters) add(rv uint64) chan struct{} {
+// add returns a channel that is closed once rv was reached. To the first waiter
+// it also returns one that is closed once none is left.
+func (w *waiters) add(rv uint64) (reached, idle chan struct{}) {
 	if len(w.list) == 0 || rv < w.least {
 		w.least = rv
 	}
 	added := waiter{rv: rv, reached: make(chan struct{})}
 	w.list = append(w.list, added)
-	return added.reached
+	if w.idle != nil {
+		return added.reached, nil
+	}
+	w.idle = make(chan struct{})
+	return added.reached, w.idle
 }
 
 // remove forgets a waiter that gave up.
@@ -54,12 +65,16 @@ func (w *waiters) reached(rv uint64) []chan struct{} {
 	return done
 }
 
-// settle recomputes least.
+// settle recomputes what depends on the list.
 func (w *waiters) settle() {
 	for i, other := range w.list {
 		if i == 0 || other.rv < w.least {
 			w.least = other.rv
 		}
+	}
+	if len(w.list) == 0 && w.idle != nil {
+		close(w.idle)
+		w.idle = nil
 	}
 }
 
@@ -68,7 +83,11 @@ func (w *waiters) settle() {
 type progress struct {
 	// source is nil while the feed has no watch.
 	source storage.Watch
-	// wanted is set if progress was asked for without a source.
+	// abandon ends the feed's use of the source; nil without one.
+	abandon context.CancelCauseFunc
+	// asked is when the source was last asked; zero once it has answered.
+	asked time.Time
+	// wanted is set if it is to be asked again at its answer, or once it is there.
 	wanted bool
 	// at is when the last answer came.
 	at time.Time
@@ -76,97 +95,122 @@ type progress struct {
 	answers []chan struct{}
 }
 
-// arrived takes out those who wait for an answer.
-func (p *progress) arrived(now time.Time) []chan struct{} {
-	p.at = now
-	answered := p.answers
-	p.answers = nil
-	return answered
+// ask returns the watch to ask for progress, nil if not now: there is none, or
+// an answer is on its way. It may have been lost if it takes long.
+func (p *progress) ask(now time.Time) storage.Watch {
+	if p.source == nil || (!p.asked.IsZero() && now.Sub(p.asked) < progressPeriod) {
+		p.wanted = true
+		return nil
+	}
+	p.asked, p.wanted = now, false
+	return p.source
+}
+
+// arrived takes out those who wait for an answer, and returns what is to be
+// asked again for those who came while the answer was on its way.
+func (p *progress) arrived(now time.Time) (answered []chan struct{}, again storage.Watch) {
+	p.at, p.asked = now, time.Time{}
+	answered, p.answers = p.answers, nil
+	if p.wanted {
+		again = p.ask(now)
+	}
+	return answered, again
 }
 
 // requestProgress asks the store how far it is. The answer arrives through the
 // feed. It must be called without mu.
 func (c *Cacher) requestProgress() {
 	c.mu.Lock()
-	source := c.progress.source
-	if source == nil {
-		c.progress.wanted = true
-	}
+	source := c.progress.ask(time.Now())
 	c.mu.Unlock()
 	if source != nil {
 		source.RequestProgress()
 	}
 }
 
+// repeatProgress asks again and again, for stores that lose a request, until
+// no read waits any more.
+func (c *Cacher) repeatProgress(ctx context.Context, idle <-chan struct{}) {
+	ticker := time.NewTicker(progressPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			c.requestProgress()
+		case <-idle:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // setSource names the feed's watch, and asks it what was asked meanwhile.
-func (c *Cacher) setSource(source storage.Watch) {
+func (c *Cacher) setSource(source storage.Watch, abandon context.CancelCauseFunc) {
 	c.mu.Lock()
-	c.progress.source = source
-	wanted := c.progress.wanted
-	c.progress.wanted = false
+	c.progress.source, c.progress.abandon, c.progress.asked = source, abandon, time.Time{}
+	var ask storage.Watch
+	if c.progress.wanted {
+		ask = c.progress.ask(time.Now())
+	}
 	c.mu.Unlock()
-	if wanted {
-		source.RequestProgress()
+	if ask != nil {
+		ask.RequestProgress()
 	}
 }
 
-// storeRevision is the store's current revision.
-func (c *Cacher) storeRevision(ctx context.Context) (uint64, error) {
-	revision, err := c.options.Store.CurrentRevision(ctx)
-	if err != nil {
-		return 0, internal(c.options.GroupResource, err)
-	}
-	return uint64(revision), nil
-}
-
-// waitUntilFresh returns when the cache has reached rv. If the store has, then
-// the cache learns of it by a progress request, since the changes that led
-// there may all be of other resources. Errors: 504 after the block timeout,
-// ErrClosed, ctx's error, the store's.
-func (c *Cacher) waitUntilFresh(ctx context.Context, rv uint64) error {
-	if c.hasReached(rv) {
-		return nil
-	}
-	stored, err := c.storeRevision(ctx)
-	if err != nil {
-		return err
-	}
-	return c.blockUntil(ctx, rv, stored >= rv)
-}
-
-// waitConsistent returns when the cache has reached what the store's current
-// revision was at some moment during the call, and returns that. Errors as those
-// of waitUntilFresh.
-func (c *Cacher) waitConsistent(ctx context.Context) (uint64, error) {
-	stored, err := c.storeRevision(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if c.hasReached(stored) {
-		return stored, nil
-	}
-	return stored, c.blockUntil(ctx, stored, true)
-}
-
-// hasReached says whether all changes up to rv are in the cache.
-func (c *Cacher) hasReached(rv uint64) bool {
+// dropSource says that the feed has no watch.
+func (c *Cacher) dropSource() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.readiness.phase == ready && c.rv >= rv
+	c.progress.source, c.progress.abandon = nil, nil
+	c.mu.Unlock()
 }
 
-// blockUntil waits for rv; stored says that the store has reached it.
-func (c *Cacher) blockUntil(ctx context.Context, rv uint64, stored bool) error {
+// storeRevision is what the store's current revision was at some moment during
+// the call. Callers that come together ask the store once. Errors: 429 if that
+// shows that the store went back, the store's, ctx's.
+func (c *Cacher) storeRevision(ctx context.Context) (uint64, error) {
+	return c.revisions.do(ctx, struct{}{}, func(ctx context.Context) (uint64, error) {
+		// What the cache has reached now, the store must have reached afterwards.
+		c.mu.Lock()
+		phase, seen, generation := c.readiness.phase, c.rv, c.readiness.generation
+		c.mu.Unlock()
+		revision, err := c.options.Store.CurrentRevision(ctx)
+		if err != nil {
+			return 0, internal(c.options.GroupResource, err)
+		}
+		if phase == ready && uint64(revision) < seen {
+			c.distrust(generation, wentBack(seen, uint64(revision)))
+			return 0, c.refuse()
+		}
+		return uint64(revision), nil
+	})
+}
+
+// waitUntilFresh returns when the cache has reached rv. If all changes that lead
+// there are of other resources, it learns of it by a progress request. Errors:
+// 504 after the block timeout, ErrClosed, ctx's error.
+func (c *Cacher) waitUntilFresh(ctx context.Context, rv uint64) error {
+	start := time.Now()
+	defer func() { c.metrics.waitSeconds(time.Since(start).Seconds()) }()
 	c.mu.Lock()
 	if c.readiness.phase == ready && c.rv >= rv {
 		c.mu.Unlock()
 		return nil
 	}
-	reached := c.waiters.add(rv)
+	reached, idle := c.waiters.add(rv)
 	c.mu.Unlock()
-	if stored {
-		c.requestProgress()
+	if idle != nil {
+		c.group.Go("cacher progress "+c.options.GroupResource.String(), func(ctx context.Context) {
+			c.repeatProgress(ctx, idle)
+		})
 	}
+	c.requestProgress()
+	return c.block(ctx, rv, reached)
+}
+
+// block waits until a waiter has reached rv.
+func (c *Cacher) block(ctx context.Context, rv uint64, reached chan struct{}) error {
 	timer := time.NewTimer(c.options.BlockTimeout)
 	defer timer.Stop()
 	var err error
@@ -187,4 +231,15 @@ func (c *Cacher) blockUntil(ctx context.Context, rv uint64, stored bool) error {
 		err = tooLarge(rv, current)
 	}
 	return err
+}
+
+// waitConsistent returns when the cache has reached what the store's current
+// revision was at some moment during the call, and returns that. Errors as those
+// of storeRevision and waitUntilFresh.
+func (c *Cacher) waitConsistent(ctx context.Context) (uint64, error) {
+	stored, err := c.storeRevision(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return stored, c.waitUntilFresh(ctx, stored)
 }

@@ -14,25 +14,32 @@ import (
 // reached that. Errors: *apierrors.StatusError (404 if there is none),
 // ErrClosed, ctx's error.
 func (c *Cacher) Get(ctx context.Context, namespace, name, resourceVersion string) (*Item, error) {
-	rv, err := parseResourceVersion(resourceVersion)
-	if err != nil {
-		return nil, badReadVersion(err)
+	now := starting
+	if resourceVersion != "" {
+		var err error
+		if now, _, err = c.awaitStart(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if resourceVersion == "" {
+	route, err := routeGet(resourceVersion, now)
+	if err != nil {
+		return nil, err
+	}
+	if route.store {
 		return c.getFromStore(ctx, namespace, name)
 	}
-	if err := c.awaitReady(ctx); err != nil {
-		if apiStatus(err) {
+	if route.rv > 0 {
+		if err := c.waitUntilFresh(ctx, route.rv); err != nil {
+			return nil, err
+		}
+	}
+	current, _, err := c.current()
+	if err != nil {
+		if apierrors.IsTooManyRequests(err) { // it started over just now
 			return c.getFromStore(ctx, namespace, name)
 		}
 		return nil, err
 	}
-	if rv > 0 {
-		if err := c.waitUntilFresh(ctx, rv); err != nil {
-			return nil, err
-		}
-	}
-	current, _ := c.current()
 	if item := current.get(joinKey(namespace, name)); item != nil {
 		return item, nil
 	}

@@ -3,6 +3,7 @@ package cacher
 import (
 	"context"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -31,58 +32,160 @@ type ListResult struct {
 	Continue string
 	// Remaining counts the items after this page, if that is known.
 	Remaining *int64
+	// ShardInfo says which shard was asked for; nil if none was.
+	ShardInfo *metav1.ShardInfo
 }
 
 // List answers a list. Errors: *apierrors.StatusError, ErrClosed, ctx's error.
 func (c *Cacher) List(ctx context.Context, opts ListOptions) (ListResult, error) {
-	route, err := routeList(&opts)
+	if !c.options.Sharding {
+		opts.Shard = nil
+	}
+	need, err := needOf(&opts)
 	if err != nil {
 		return ListResult{}, err
 	}
-	if err := c.awaitReady(ctx); err != nil {
-		if apiStatus(err) && listWithoutCache(&opts) {
-			return c.listWithoutCache(ctx, &opts, route)
-		}
+	if _, _, err := c.awaitStart(ctx); err != nil {
 		return ListResult{}, err
 	}
-	switch route.source {
-	case exactState:
-		return c.listExact(ctx, &opts, route)
-	case consistentRead:
-		if _, err := c.waitConsistent(ctx); isTooLarge(err) {
-			return c.listFromStore(ctx, &opts, route)
-		} else if err != nil {
-			return ListResult{}, err
-		}
-	case notOlderThan:
-		if err := c.waitUntilFresh(ctx, route.rv); err != nil {
-			return ListResult{}, err
-		}
+	result, err := c.serve(ctx, &opts, need, routeList(need, c.view(need)))
+	if err == nil && opts.Shard != nil {
+		result.ShardInfo = &metav1.ShardInfo{Selector: opts.Shard.String()}
 	}
-	current, rv := c.current()
-	return answer(current.list(&opts.Predicate, route.from, route.limit), &opts.Predicate, rv), nil
+	return result, err
 }
 
-// current returns the newest state and its resource version.
-func (c *Cacher) current() (state, uint64) {
+// view looks what the cache has for a need.
+func (c *Cacher) view(need listNeed) listView {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.latest, c.rv
+	view := listView{phase: c.readiness.phase, ahead: need.rv > c.rv}
+	if need.kind == exactState && !view.ahead {
+		_, view.snapshot = c.snapshot(need.rv)
+	}
+	return view
 }
 
-// listExact answers with the state at a resource version: from a snapshot if
-// there is one, otherwise from the store.
-func (c *Cacher) listExact(ctx context.Context, opts *ListOptions, route listRoute) (ListResult, error) {
-	if err := c.waitUntilFresh(ctx, route.rv); err != nil {
+// snapshot returns the state at rv, which the cache has reached, if that is
+// known and to be relied on. It needs mu.
+func (c *Cacher) snapshot(rv uint64) (state, bool) {
+	if rv < c.trusted {
+		return state{}, false
+	}
+	return c.window.stateAt(rv)
+}
+
+// serve answers a list on its route.
+func (c *Cacher) serve(ctx context.Context, opts *ListOptions, need listNeed, route listRoute) (ListResult, error) {
+	switch route.wait {
+	case waitForStore:
+		return c.listConsistent(ctx, opts, need)
+	case waitForVersion:
+		if err := c.waitUntilFresh(ctx, need.rv); err != nil {
+			return ListResult{}, err
+		}
+	}
+	switch route.source {
+	case theCache:
+		return c.listFromCache(opts, need)
+	case theSnapshot:
+		c.mu.Lock()
+		found, ok := c.snapshot(need.rv)
+		c.mu.Unlock()
+		if ok {
+			return c.read(found, need.rv, opts, need), nil
+		}
+		return c.listFromStore(ctx, opts, need)
+	case theStore:
+		return c.listFromStore(ctx, opts, need)
+	default:
+		return ListResult{}, c.refuse()
+	}
+}
+
+// listFromCache reads the newest state.
+func (c *Cacher) listFromCache(opts *ListOptions, need listNeed) (ListResult, error) {
+	current, rv, err := c.current()
+	if err != nil {
 		return ListResult{}, err
 	}
+	return c.read(current, rv, opts, need), nil
+}
+
+// current returns the newest state and its resource version. Errors: 429 if the
+// cache is not ready, ErrClosed.
+func (c *Cacher) current() (state, uint64, error) {
 	c.mu.Lock()
-	snapshot, ok := c.window.stateAt(route.rv)
-	c.mu.Unlock()
-	if !ok {
-		return c.listFromStore(ctx, opts, route)
+	defer c.mu.Unlock()
+	if c.readiness.phase != ready {
+		return state{}, 0, c.readiness.refusal(&c.options)
 	}
-	return answer(snapshot.list(&opts.Predicate, route.from, route.limit), &opts.Predicate, route.rv), nil
+	return c.latest, c.rv, nil
+}
+
+// read answers with a page of a state.
+func (c *Cacher) read(from state, rv uint64, opts *ListOptions, need listNeed) ListResult {
+	found := from.list(&opts.Predicate, need.from, need.limit)
+	c.metrics.fromCache.list(found.fetched, len(found.items))
+	c.metrics.cacheLists(1)
+	c.metrics.cacheFetched(float64(found.fetched))
+	c.metrics.cacheReturned(float64(len(found.items)))
+	return answer(found, &opts.Predicate, rv)
+}
+
+// consistentOutcome is how a consistent read goes on after its wait.
+type consistentOutcome uint8
+
+const (
+	// upToDate: the cache answers.
+	upToDate consistentOutcome = iota
+	// behind: the store answers.
+	behind
+	// refusedStale: nobody does.
+	refusedStale
+	// lost: the wait failed by itself.
+	lost
+)
+
+// afterWait decides how a consistent read goes on, err being that of its wait. A
+// cache that was in time when the read began, and has to start over since,
+// is the same as one that is late.
+func afterWait(err error, refuseStale bool) consistentOutcome {
+	switch late := isTooLarge(err); {
+	case err == nil:
+		return upToDate
+	case late && refuseStale:
+		return refusedStale
+	case late, apierrors.IsTooManyRequests(err):
+		return behind
+	default:
+		return lost
+	}
+}
+
+// listConsistent answers with a state not older than the store is now.
+func (c *Cacher) listConsistent(ctx context.Context, opts *ListOptions, need listNeed) (ListResult, error) {
+	_, err := c.waitConsistent(ctx)
+	var result ListResult
+	if err == nil {
+		result, err = c.listFromCache(opts, need)
+	}
+	switch afterWait(err, c.options.RefuseStale) {
+	case upToDate:
+		c.metrics.readCached(1)
+	case behind:
+		if result, err = c.listFromStore(ctx, opts, need); err == nil {
+			c.metrics.readFellBack(1)
+		} else {
+			c.metrics.readFallBackLost(1)
+		}
+	case refusedStale:
+		c.metrics.readRefused(1)
+		err = staleRefused(err)
+	case lost:
+		c.metrics.readFailed(1)
+	}
+	return result, err
 }
 
 // answer makes the result of a page read at rv.

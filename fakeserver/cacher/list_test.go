@@ -99,7 +99,7 @@ func TestVersionsAheadOfTheStoreAreTooLargeAfterTheBlockTimeout(t *testing.T) {
 			_, err := r.cacher.List(r.ctx, opts)
 			got := status(err).ErrStatus
 			if time.Since(start) != 3*time.Second || got.Code != 504 || got.Details.RetryAfterSeconds != 1 ||
-				got.Message != "Timeout: Too large resource version: 99, current: 5" ||
+				got.Message != "Timeout: Too large resource version: 99, current: 6" ||
 				got.Details.Causes[0] != (metav1.StatusCause{Type: "ResourceVersionTooLarge", Message: "Too large resource version"}) {
 				t.Errorf("%+v: after %v: %+v", opts, time.Since(start), got)
 			}

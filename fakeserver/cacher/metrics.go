@@ -60,7 +60,7 @@ var (
 
 // resourceVersionDigits is what of a resource version is shown, so that a
 // float64 holds it exactly.
-const resourceVersionDigits = 1e15
+const resourceVersionDigits uint64 = 1e15
 
 // metricTable holds every metric; metrics.go names each series once more in
 // newMetrics.
@@ -173,4 +173,18 @@ func newMetrics(recorder Recorder, resource schema.GroupResource) metrics {
 		fromStore:        lists("etcd"),
 		fromCache:        lists("watchcache"),
 	}
+}
+
+// at records how far the cache is.
+func (m *metrics) at(rv uint64, size int) {
+	m.resourceVersion(float64(rv % resourceVersionDigits))
+	m.objects(float64(size))
+}
+
+// list records a list that tested so many objects and returned so many of them.
+func (m *listMetrics) list(fetched, returned int) {
+	m.lists(1)
+	m.fetched(float64(fetched))
+	m.evaluated(float64(fetched))
+	m.returned(float64(returned))
 }

@@ -21,6 +21,7 @@ const (
 	DefaultBlockTimeout   = 3 * time.Second
 	DefaultPageSize       = 10000
 	DefaultRestartDelay   = time.Second
+	DefaultDecodePatience = 30 * time.Second
 	// DefaultLagGrace is longer than kube-apiserver's 100 ms: there a slow
 	// watcher delays all others, here it delays nobody.
 	DefaultLagGrace = time.Second
@@ -56,6 +57,14 @@ type Options struct {
 	PageSize int64
 	// RestartDelay is the pause before the feed tries again after a failure.
 	RestartDelay time.Duration
+	// DecodePatience is how long the cache stays as it is when an event comes that
+	// does not decode, before it is filled anew, which fails until the object is
+	// repaired.
+	DecodePatience time.Duration
+	// RefuseStale refuses a consistent list (429) when the cache does not catch up
+	// in time, instead of reading it from the store (an alpha feature of
+	// kube-apiserver).
+	RefuseStale bool
 	// LagLimit is the number of events that a watcher may be behind. 0 derives it
 	// from the window's capacity.
 	LagLimit int
@@ -79,6 +88,7 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.BlockTimeout, DefaultBlockTimeout)
 	setDefault(&o.PageSize, DefaultPageSize)
 	setDefault(&o.RestartDelay, DefaultRestartDelay)
+	setDefault(&o.DecodePatience, DefaultDecodePatience)
 	setDefault(&o.LagGrace, DefaultLagGrace)
 	for _, check := range []struct {
 		wrong bool
@@ -89,7 +99,7 @@ func (o Options) withDefaults() (Options, error) {
 		{len(o.Prefix) < 2 || !strings.HasPrefix(o.Prefix, "/") || !strings.HasSuffix(o.Prefix, "/"),
 			"Prefix must begin and end in a slash"},
 		{o.MinCapacity < 1 || o.MaxCapacity < o.MinCapacity, "capacities must be 1 <= MinCapacity <= MaxCapacity"},
-		{min(o.Fresh, o.BookmarkPeriod, o.BlockTimeout, o.RestartDelay, o.LagGrace) < 0, "durations must not be negative"},
+		{min(o.Fresh, o.BookmarkPeriod, o.BlockTimeout, o.RestartDelay, o.DecodePatience, o.LagGrace) < 0, "durations must not be negative"},
 		{o.PageSize < 0 || o.LagLimit < 0, "PageSize and LagLimit must not be negative"},
 	} {
 		if check.wrong {

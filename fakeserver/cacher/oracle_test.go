@@ -102,6 +102,7 @@ type walk struct {
 	oracle    oracle
 	newest    uint64
 	compacted uint64
+	broken    time.Time
 	followers []*follower
 }
 
@@ -143,7 +144,20 @@ func (w *walk) step() {
 		w.compacted = w.compact()
 	case n < 99:
 		w.gate().breakWatches()
+		w.broken = time.Now()
 	}
+}
+
+// refused says whether err is the refusal of a cache that starts over, which it
+// does for a second at most after its watch broke.
+func (w *walk) refused(err error) bool {
+	if err == nil {
+		return false
+	}
+	if status(err).ErrStatus.Code != 429 || time.Since(w.broken) > time.Second {
+		w.t.Fatalf("%v after the watch broke: %v", time.Since(w.broken), err)
+	}
+	return true
 }
 
 // write changes a random object, here or of another resource.
@@ -189,7 +203,12 @@ func (w *walk) open() {
 		opts.ResourceVersion = strconv.FormatUint(f.after, 10)
 	}
 	f.opened = fmt.Sprintf("%+v from %q, initial events %v", f.predicate.Scope, opts.ResourceVersion, f.initially)
-	f.watcher = w.watch(opts)
+	var err error
+	f.watcher, err = w.cacher.Watch(w.ctx, opts)
+	if w.refused(err) {
+		return
+	}
+	w.t.Cleanup(f.watcher.Stop)
 	f.reached = f.after
 	w.followers = append(w.followers, f)
 }
@@ -255,6 +274,9 @@ func (w *walk) compareList() {
 		at = w.newest
 	}
 	result, err := w.cacher.List(w.ctx, opts)
+	if status(err).ErrStatus.Code == 429 && w.refused(err) {
+		return
+	}
 	if at < w.compacted {
 		if status(err).ErrStatus.Code != 410 {
 			w.t.Fatalf("list at %d, compacted at %d: %v", at, w.compacted, err)

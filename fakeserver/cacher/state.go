@@ -25,6 +25,8 @@ type page struct {
 	next string
 	// remaining counts the keys from next on that are in scope.
 	remaining int
+	// fetched counts the items that were looked at.
+	fetched int
 }
 
 // bounds returns the first key of a namespace ("" for all) and the first one
@@ -58,7 +60,7 @@ func (s state) list(predicate *Predicate, from string, limit int64) page {
 			if item == nil || item.Key < from {
 				return page{}
 			}
-			return page{items: []*Item{item}}
+			return page{items: []*Item{item}, fetched: 1}
 		}
 	}
 	first, end := bounds(predicate.Namespace)
@@ -78,6 +80,7 @@ func (s state) list(predicate *Predicate, from string, limit int64) page {
 			result.next = result.items[limit-1].Key + "\x00"
 			return false
 		}
+		result.fetched++
 		if predicate.matches(item) {
 			result.items = append(result.items, item)
 		}

@@ -5,101 +5,113 @@ import (
 	"errors"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/listwatch/listwatch/fakeserver/storage"
 )
 
-// apiStatus says whether err is meant for the client.
-func apiStatus(err error) bool {
-	var status *apierrors.StatusError
-	return errors.As(err, &status)
+// pageKey is a read of the store that several lists can share.
+type pageKey struct {
+	prefix string
+	read   storage.ListOptions
 }
 
-// listWithoutCache answers from the store while the cache is not ready. The
-// newest state is at least as new as any that may be asked for, unless one is
-// asked for exactly.
-func (c *Cacher) listWithoutCache(ctx context.Context, opts *ListOptions, route listRoute) (ListResult, error) {
-	result, err := c.listFromStore(ctx, opts, route)
-	if err == nil && result.ResourceVersion < route.rv {
-		return ListResult{}, tooLargeAtOnce(route.rv, result.ResourceVersion)
-	}
-	return result, err
+// storedPage is what it returns: one item for each of the result's keys.
+type storedPage struct {
+	storage.ListResult
+	items []*Item
 }
 
-// listFromStore reads a page from the store: at the route's resource version if
-// that is to be exact, otherwise at the newest.
-func (c *Cacher) listFromStore(ctx context.Context, opts *ListOptions, route listRoute) (ListResult, error) {
-	read := storage.ListOptions{Limit: route.limit}
-	if route.source == exactState {
-		read.Revision = int64(route.rv)
+// readPage reads a page of the store and decodes it.
+func (c *Cacher) readPage(ctx context.Context, key pageKey) (storedPage, error) {
+	return c.pages.do(ctx, key, func(ctx context.Context) (storedPage, error) {
+		result, err := c.options.Store.List(ctx, key.prefix, key.read)
+		if err != nil {
+			return storedPage{}, err
+		}
+		page := storedPage{ListResult: result, items: make([]*Item, len(result.KVs))}
+		for i, kv := range result.KVs {
+			if page.items[i], err = c.itemOf(kv); err != nil {
+				return storedPage{}, err
+			}
+		}
+		return page, nil
+	})
+}
+
+// listFromStore reads a page from the store: at the need's resource version if
+// that is to be exact, otherwise at the newest, which must not be older.
+func (c *Cacher) listFromStore(ctx context.Context, opts *ListOptions, need listNeed) (ListResult, error) {
+	if need.kind == anyState {
+		need.limit = max(0, opts.Limit) // the store minds it
 	}
-	prefix := c.options.Prefix
+	key := pageKey{prefix: c.options.Prefix, read: storage.ListOptions{Limit: need.limit}}
+	if need.kind == exactState {
+		key.read.Revision = int64(need.rv)
+	}
 	if opts.Namespace != "" {
-		prefix += opts.Namespace + "/"
+		key.prefix += opts.Namespace + "/"
 	}
-	if route.from != "" {
-		read.From = c.options.Prefix + route.from
+	if need.from != "" {
+		key.read.From = c.options.Prefix + need.from
 	}
-	if opts.Namespace != "" && opts.Name != "" {
-		read.From, read.Limit = max(read.From, prefix+opts.Name), 1
+	if need.single {
+		key.read.From, key.read.Limit = max(key.read.From, key.prefix+opts.Name), 1
 	}
 	var found page
 	for {
-		result, err := c.options.Store.List(ctx, prefix, read)
+		read, err := c.readPage(ctx, key)
 		if err != nil {
-			return ListResult{}, c.storeListError(err, opts, route)
+			return ListResult{}, c.storeListError(ctx, err, opts, need)
 		}
-		read.Revision = result.Revision
-		more, err := c.collect(&found, result, opts, route.limit)
-		if err != nil {
-			return ListResult{}, err
+		if uint64(read.Revision) < need.rv {
+			return ListResult{}, tooLargeAtOnce(need.rv, uint64(read.Revision))
 		}
-		if !more || (opts.Namespace != "" && opts.Name != "") {
+		key.read.Revision = read.Revision
+		if !c.collect(&found, read, opts, need.limit) || need.single {
+			c.metrics.fromStore.list(found.fetched, len(found.items))
 			return answer(found, &opts.Predicate, uint64(read.Revision)), nil
 		}
 		// A selector left the page short: read further, in growing steps.
-		read.From = result.KVs[len(result.KVs)-1].Key + "\x00"
-		read.Limit = min(read.Limit*2, c.options.PageSize)
+		key.read.From = read.KVs[len(read.KVs)-1].Key + "\x00"
+		key.read.Limit = min(key.read.Limit*2, c.options.PageSize)
 	}
 }
 
 // collect adds what matches of a page of the store, and reports whether the
 // next one is needed.
-func (c *Cacher) collect(found *page, read storage.ListResult, opts *ListOptions, limit int64) (bool, error) {
-	for i, kv := range read.KVs {
-		item, err := c.itemOf(kv)
-		if err != nil {
-			return false, internal(c.options.GroupResource, err)
-		}
+func (c *Cacher) collect(found *page, read storedPage, opts *ListOptions, limit int64) bool {
+	for i, item := range read.items {
+		found.fetched++
 		if opts.matches(item) {
 			found.items = append(found.items, item)
 		}
 		if item.Key == joinKey(opts.Namespace, opts.Name) {
-			return false, nil // nothing else can match
+			return false // nothing else can match
 		}
 		after := read.Count - int64(i) - 1
 		if limit > 0 && int64(len(found.items)) == limit {
 			if after > 0 {
-				found.next, found.remaining = strings.TrimPrefix(kv.Key, c.options.Prefix)+"\x00", int(after)
+				found.next, found.remaining = strings.TrimPrefix(read.KVs[i].Key, c.options.Prefix)+"\x00", int(after)
 			}
-			return false, nil
+			return false
 		}
 	}
-	return read.More && len(read.KVs) > 0, nil
+	return read.More && len(read.KVs) > 0
 }
 
 // storeListError makes the client's error of the store's.
-func (c *Cacher) storeListError(err error, opts *ListOptions, route listRoute) error {
+func (c *Cacher) storeListError(ctx context.Context, err error, opts *ListOptions, need listNeed) error {
 	switch {
 	case errors.Is(err, storage.ErrCompacted) && opts.Continue != "":
 		first, _ := bounds(opts.Namespace)
-		return continueTooOld(encodeContinue(opts.Namespace, max(first, route.from), inconsistent))
+		return continueTooOld(encodeContinue(opts.Namespace, max(first, need.from), inconsistent))
 	case errors.Is(err, storage.ErrCompacted):
 		return listTooOld()
 	case errors.Is(err, storage.ErrFutureRevision):
-		_, current := c.current()
-		return tooLargeAtOnce(route.rv, current)
+		current, err := c.options.Store.CurrentRevision(ctx)
+		if err != nil {
+			return internal(c.options.GroupResource, err)
+		}
+		return tooLargeAtOnce(need.rv, uint64(current))
 	default:
 		return internal(c.options.GroupResource, err)
 	}

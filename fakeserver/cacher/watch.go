@@ -2,7 +2,6 @@ package cacher
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,14 +32,21 @@ type WatchOptions struct {
 // since clients get it as an event. Errors: *apierrors.StatusError, ErrClosed,
 // ctx's error.
 func (c *Cacher) Watch(ctx context.Context, opts WatchOptions) (*Watcher, error) {
-	route, err := routeWatch(&opts)
+	if !c.options.Sharding {
+		opts.Shard = nil
+	}
+	phase, generation, err := c.awaitStart(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.awaitReady(ctx); err != nil {
+	route, err := routeWatch(&opts, phase)
+	if err != nil {
 		return nil, err
 	}
+	route.generation = generation
 	switch route.start {
+	case refused:
+		return nil, c.refuse()
 	case liveNow:
 		route.rv, err = c.storeRevision(ctx)
 	case initialConsistent:
@@ -82,11 +88,10 @@ func (w *Watcher) fail(err error) {
 func (c *Cacher) register(w *Watcher, route watchRoute) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch c.readiness.phase {
-	case ready:
-	case closed:
-		return fmt.Errorf("cacher: %s: %w", c.options.GroupResource, ErrClosed)
-	default:
+	switch {
+	case c.readiness.phase == closed:
+		return c.readiness.refusal(&c.options)
+	case c.readiness.phase != ready || c.readiness.generation != route.generation:
 		// Re-initialised since the request began: its client resumes.
 		w.ended.Store(true)
 		return nil
@@ -110,10 +115,6 @@ func (c *Cacher) register(w *Watcher, route watchRoute) error {
 		w.start = route.rv
 		w.cursor = c.window.after(route.rv)
 	default:
-		if c.rv < route.rv { // re-initialised with an older state since
-			w.ended.Store(true)
-			return nil
-		}
 		w.start = c.rv
 		w.initial = &initialEvents{state: c.latest, predicate: &w.predicate, rv: c.rv, bookmark: route.bookmark}
 	}

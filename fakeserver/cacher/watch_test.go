@@ -323,13 +323,13 @@ func TestALiveWatchDeliversWhatCameWhileItWasOpened(t *testing.T) {
 		w := r.cacher.newWatcher(&WatchOptions{})
 		r.put("n/a", "")
 		synctest.Wait() // as if it was written after the store named its revision
-		if err := r.cacher.register(w, watchRoute{start: liveNow, rv: 1}); err != nil {
+		if err := r.cacher.register(w, watchRoute{start: liveNow, rv: 1, generation: 1}); err != nil {
 			t.Fatal(err)
 		}
 		r.expect(w, "ADDED n/a@2")
 		old := r.cacher.newWatcher(&WatchOptions{})
 		r.compact()
-		if err := r.cacher.register(old, watchRoute{start: liveNow, rv: 1}); err != nil {
+		if err := r.cacher.register(old, watchRoute{start: liveNow, rv: 1, generation: 1}); err != nil {
 			t.Fatal(err)
 		}
 		r.expect(old, "EOF")
