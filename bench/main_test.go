@@ -1,0 +1,15 @@
+package bench
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain looks for leaked goroutines. The one exception is kube-apiserver's:
+// each wait for a resource version leaves a goroutine behind, which sleeps for
+// the three seconds that a request may block.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("k8s.io/apiserver/pkg/storage/cacher.(*watchCache).waitUntilFreshLocked.func2"))
+}
