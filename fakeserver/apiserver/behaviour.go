@@ -29,6 +29,7 @@ type behaviour struct {
 	orphans       bool
 	warnCreate    func(obj metav1.Object) []string // what to warn the creator of
 	warnDelete    string                           // of a deletion that names no policy
+	complete      func(obj runtime.Object)         // fills in defaults
 	prepareCreate func(obj runtime.Object)
 	prepareUpdate func(next, old runtime.Object)
 	// gracePeriod makes deletion graceful: how long the object stays, in seconds.
@@ -113,14 +114,18 @@ func behaviourOf(gr schema.GroupResource, goType reflect.Type) behaviour {
 		b.validName = validation.NameIsDNSLabel
 	case "namespaces":
 		b.validName = validation.NameIsDNSLabel
+		b.complete = func(obj runtime.Object) {
+			if ns, ok := obj.(*corev1.Namespace); ok {
+				labelNamespace(ns)
+			}
+		}
 		b.prepareCreate, b.prepareUpdate = prepareNamespace, keepNamespaceFinalizers
 	case "secrets":
-		b.prepareCreate = func(obj runtime.Object) {
+		b.complete = func(obj runtime.Object) {
 			if s, ok := obj.(*corev1.Secret); ok {
 				foldStringData(s)
 			}
 		}
-		b.prepareUpdate = func(next, _ runtime.Object) { b.prepareCreate(next) }
 	case "replicationcontrollers":
 		b.orphans = true
 	case "jobs.batch":

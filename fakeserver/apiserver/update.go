@@ -44,43 +44,61 @@ func (s *Server) update(q *request) error {
 	if err := sub.settleNamespace(q); err != nil {
 		return err
 	}
-	sent, err := convert(sub.object, q.resource.gvk, q.resource.stored.gvk)
-	if err != nil {
-		return apierrors.NewBadRequest(err.Error())
-	}
-	for {
-		result, err := s.replace(q, sent, sub.dryRun)
-		if apierrors.IsNotFound(err) && q.resource.stored.behaviour.createOnUpdate && q.subresource == "" {
-			if uid := sub.meta.GetUID(); uid != "" {
-				return q.objects.errUID(q.namespace, q.name, uid, "")
+	obj, code, err := s.carryOut(q, proposal{
+		creates: q.resource.stored.behaviour.createOnUpdate && q.subresource == "",
+		dryRun:  sub.dryRun,
+		next: func(live runtime.Object) (runtime.Object, error) {
+			if uid := sub.meta.GetUID(); live == nil && uid != "" {
+				return nil, q.objects.errUID(q.namespace, q.name, uid, "")
 			}
-			created, err := s.createObject(q, sub)
-			if apierrors.IsAlreadyExists(err) {
-				continue // somebody else was faster: update theirs
-			}
+			next, err := q.toStored(sub.object.DeepCopyObject())
 			if err != nil {
-				return err
+				return nil, err
 			}
-			return sub.answer.sendStored(q.w, http.StatusCreated, created)
-		}
-		if err != nil {
-			return err
-		}
-		return sub.answer.sendStored(q.w, http.StatusOK, result)
+			return next, q.trackWrite(live, next, sub.manager)
+		},
+	})
+	if err != nil {
+		return err
 	}
+	return sub.answer.sendStored(q.w, code, obj)
 }
 
-// replace puts sent, or the part of it that the subresource is about, in the
-// place of the current state.
-func (s *Server) replace(q *request, sent runtime.Object, dryRun bool) (runtime.Object, error) {
-	result, err := q.objects.change(q.Context(), q.namespace, q.name, func(current record) (outcome, error) {
-		if err := q.checkVersion(sent, current); err != nil {
-			return outcome{}, err
+// proposal is what a request wants an object to become.
+type proposal struct {
+	// next makes the wanted state of the current one, which it must not change,
+	// or of nil if there is none. Both are of the stored kind.
+	next    func(live runtime.Object) (runtime.Object, error)
+	creates bool // the object need not exist
+	dryRun  bool
+}
+
+// carryOut writes what p wants, or what of it the request may change, and
+// returns it and the status code.
+func (s *Server) carryOut(q *request, p proposal) (runtime.Object, int, error) {
+	for {
+		result, err := q.objects.change(q.Context(), q.namespace, q.name, func(current record) (outcome, error) {
+			next, err := p.next(current.object)
+			if err != nil {
+				return outcome{}, err
+			}
+			if err := q.checkVersion(next, current); err != nil {
+				return outcome{}, err
+			}
+			return q.settle(q.merge(next, current.object), current, p.dryRun)
+		})
+		if !apierrors.IsNotFound(err) || !p.creates {
+			return result.object, http.StatusOK, err
 		}
-		next := q.merge(sent.DeepCopyObject(), current.object)
-		return q.settle(next, current, dryRun)
-	})
-	return result.object, err
+		next, err := p.next(nil)
+		if err != nil {
+			return nil, 0, err
+		}
+		created, err := s.createObject(q, next, p.dryRun)
+		if !apierrors.IsAlreadyExists(err) { // else somebody was faster: change theirs
+			return created, http.StatusCreated, err
+		}
+	}
 }
 
 // settle finishes the new state of an object that is being updated.
@@ -89,6 +107,9 @@ func (q *request) settle(next runtime.Object, current record, dryRun bool) (outc
 		return outcome{}, err
 	}
 	countChange(q.resource.stored, next, current.object)
+	if err := keepTimes(next, current.object); err != nil {
+		return outcome{}, err
+	}
 	// When the last finalizer goes, what is answered is a state that nobody else
 	// sees, still at the version of the one before.
 	result := outcome{object: next, remove: goneWith(next), keepVersion: true}

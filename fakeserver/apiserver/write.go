@@ -18,10 +18,11 @@ import (
 
 // submission is the object that a request brought.
 type submission struct {
-	object runtime.Object // of the kind that was asked for
-	meta   metav1.Object  // of object
-	dryRun bool
-	answer encoder
+	object  runtime.Object // of the kind that was asked for
+	meta    metav1.Object  // of object
+	dryRun  bool
+	manager string // who writes
+	answer  encoder
 }
 
 // submitted reads everything that POST and PUT have in common. want is the kind
@@ -59,10 +60,10 @@ func (s *Server) submitted(q *request, want schema.GroupVersionKind, options run
 	if err != nil {
 		return sub, fmt.Errorf("%w: %w", ErrCodec, err)
 	}
-	accessor.SetManagedFields(nil) // nobody keeps track of them
 	dropDuplicateOwners(q.w, accessor)
 	accessor.SetSelfLink("")
 	sub.object, sub.meta = obj, accessor
+	sub.manager = managerOf(q, sub.manager)
 	return sub, sub.answer.checkForm(false)
 }
 
@@ -73,10 +74,10 @@ func (sub *submission) validateOptions(options runtime.Object) (string, error) {
 	switch o := options.(type) {
 	case *metav1.CreateOptions:
 		errs, kind, validation = metavalidation.ValidateCreateOptions(o), "CreateOptions", o.FieldValidation
-		sub.dryRun = len(o.DryRun) > 0
+		sub.dryRun, sub.manager = len(o.DryRun) > 0, o.FieldManager
 	case *metav1.UpdateOptions:
 		errs, kind, validation = metavalidation.ValidateUpdateOptions(o), "UpdateOptions", o.FieldValidation
-		sub.dryRun = len(o.DryRun) > 0
+		sub.dryRun, sub.manager = len(o.DryRun) > 0, o.FieldManager
 	}
 	if len(errs) > 0 {
 		return "", apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", errs)
@@ -127,11 +128,33 @@ func (s *Server) create(q *request) error {
 			addWarning(q.w, text)
 		}
 	}
-	created, err := s.createObject(q, sub)
+	sub.meta.SetManagedFields(nil) // nobody managed what is new
+	obj, err := q.toStored(sub.object)
+	if err != nil {
+		return err
+	}
+	if err := q.trackWrite(nil, obj, sub.manager); err != nil {
+		return err
+	}
+	created, err := s.createObject(q, obj, sub.dryRun)
 	if err != nil {
 		return err
 	}
 	return sub.answer.sendStored(q.w, http.StatusCreated, created)
+}
+
+// toStored makes an object of the stored kind, with its defaults, of one of the
+// kind that was asked for. They may be the same.
+func (q *request) toStored(obj runtime.Object) (runtime.Object, error) {
+	kind := q.resource.stored
+	stored, err := convert(obj, q.resource.gvk, kind.gvk)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if complete := kind.behaviour.complete; complete != nil {
+		complete(stored)
+	}
+	return stored, nil
 }
 
 // Generated names are a base, cut to what leaves room, and some letters.
@@ -141,35 +164,28 @@ const (
 	generateTries   = 8
 )
 
-// createObject makes an object of the stored kind of what was submitted, checks
-// it and stores it.
-func (s *Server) createObject(q *request, sub submission) (runtime.Object, error) {
-	if err := s.admitCreation(q, sub.meta.GetName()); err != nil {
-		return nil, err
-	}
-	kind := q.resource.stored
-	// A copy: if somebody else is faster, what was sent becomes an update.
-	obj, err := convert(sub.object.DeepCopyObject(), q.resource.gvk, kind.gvk)
-	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
+// createObject checks an object of the stored kind and stores it.
+func (s *Server) createObject(q *request, obj runtime.Object, dryRun bool) (runtime.Object, error) {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCodec, err)
+	}
+	if err := s.admitCreation(q, accessor.GetName()); err != nil {
+		return nil, err
 	}
 	base, generated := accessor.GetGenerateName(), accessor.GetName() == ""
 	for try := 1; ; try++ {
 		if generated && base != "" {
 			accessor.SetName(base[:min(len(base), generatedBase)] + rand.String(generatedSuffix))
 		}
-		created, err := s.createNamed(q, sub, obj, accessor)
+		created, err := s.createNamed(q, obj, accessor, dryRun)
 		if !apierrors.IsAlreadyExists(err) || !generated || try == generateTries {
 			return created, err
 		}
 	}
 }
 
-func (s *Server) createNamed(q *request, sub submission, obj runtime.Object, accessor metav1.Object) (runtime.Object, error) {
+func (s *Server) createNamed(q *request, obj runtime.Object, accessor metav1.Object, dryRun bool) (runtime.Object, error) {
 	kind := q.resource.stored
 	stampNew(kind, accessor)
 	if kind.hasStatus && !kind.behaviour.keepStatus {
@@ -181,7 +197,7 @@ func (s *Server) createNamed(q *request, sub submission, obj runtime.Object, acc
 	if err := validateNew(q.resource, accessor); err != nil {
 		return nil, err
 	}
-	if sub.dryRun {
+	if dryRun {
 		_, err := q.objects.get(q.Context(), q.namespace, accessor.GetName())
 		if apierrors.IsNotFound(err) {
 			return obj, nil
