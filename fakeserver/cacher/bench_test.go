@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/listwatch/listwatch/fakeserver/storage"
 )
@@ -15,7 +14,7 @@ import (
 func BenchmarkDispatch(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("watchers_%d", n), func(b *testing.B) {
-			r := newRig(b, func(o *Options) { o.LagGrace = time.Hour })
+			r := newRig(b, func(o *Options) { o.LagLimit = 1 << 30 })
 			r.put("n/a", "")
 			var running, delivered sync.WaitGroup
 			var open []*Watcher
@@ -50,13 +49,13 @@ func BenchmarkDispatch(b *testing.B) {
 func BenchmarkDispatchElsewhere(b *testing.B) {
 	for _, n := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("watchers_%d", n), func(b *testing.B) {
-			registry := newRegistry()
+			registry := newRegistry(&Options{})
 			for i := range n {
 				registry.add(&Watcher{predicate: Predicate{Scope: Scope{Namespace: fmt.Sprint(i)}}})
 			}
 			added := &change{rv: 1, next: &Item{Key: "n/a", Namespace: "n", Name: "a"}}
 			for b.Loop() {
-				registry.dispatch(added, lagLimits{events: 100})
+				registry.dispatch(added)
 			}
 		})
 	}

@@ -95,12 +95,9 @@ func (w *Watcher) takeBookmark() (Event, bool) {
 	if !w.bookmarks.ready(now) {
 		return Event{}, false
 	}
-	w.cacher.mu.Lock()
-	_, kind := w.peek()
-	rv := w.cacher.rv
-	w.cacher.mu.Unlock()
-	if kind != "" {
-		return w.take()
+	rv := w.cacher.reached() // before looking: all changes up to it are in the window
+	if event, ok := w.takeChange(); ok {
+		return event, true
 	}
 	w.bookmarks.schedule(now)
 	if !w.tellsNews(rv) || w.ended.Load() {

@@ -57,7 +57,7 @@ func New(options Options) (*Cacher, error) {
 		metrics:   newMetrics(options.Recorder, options.GroupResource),
 		readiness: newReadiness(),
 		window:    newWindow(&options),
-		watchers:  newRegistry(),
+		watchers:  newRegistry(&options),
 	}
 	c.group.Go("cacher feed "+options.GroupResource.String(), c.runFeed)
 	return c, nil
@@ -139,7 +139,7 @@ func (c *Cacher) apply(event storage.Event, next *Item) {
 		c.latest = state{c.writer.Copy()}
 		added := &change{rv: rv, at: now, prev: prev, next: next, state: c.latest}
 		c.window.add(added)
-		woken = c.watchers.dispatch(added, c.lagLimits())
+		woken = c.watchers.dispatch(added)
 	}
 	reached := c.waiters.reached(c.rv)
 	size := c.writer.Len()
@@ -150,13 +150,11 @@ func (c *Cacher) apply(event storage.Event, next *Item) {
 	c.metrics.at(rv, size)
 }
 
-// lagLimits are what dispatch holds against slow watchers. It needs mu.
-func (c *Cacher) lagLimits() lagLimits {
-	events := c.options.LagLimit
-	if events == 0 {
-		events = lagLimit(len(c.window.ring), c.options.Fresh)
-	}
-	return lagLimits{events: events, grace: c.options.LagGrace}
+// reached is the resource version that the cache has reached.
+func (c *Cacher) reached() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rv
 }
 
 // progressed handles the store's word that all changes up to rv were delivered.

@@ -1,53 +1,117 @@
 package cacher
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
-// registry holds the open watchers by scope. Its methods need the Cacher's
-// mutex.
+// registry holds the open watchers by what they can see. Its methods need the
+// Cacher's mutex.
 type registry struct {
-	scopes map[Scope][]*Watcher
+	// triggerField is the field by which watchers are indexed; "" for none.
+	triggerField string
+
+	scopes map[Scope]*audience
 	count  int
+	// draining watchers see no more changes, but have not delivered all yet.
+	draining map[*Watcher]struct{}
+	// over holds the watchers that are over their limit.
+	over   map[*Watcher]struct{}
+	budget timeBudget
+	// woken is what dispatch returned last; its memory is used again.
+	woken []*Watcher
 }
 
-func newRegistry() registry { return registry{scopes: map[Scope][]*Watcher{}} }
+// audience is the watchers of one scope.
+type audience struct {
+	all []*Watcher
+	// triggered are those that require a value of the trigger field.
+	triggered map[string][]*Watcher
+}
+
+func newRegistry(o *Options) registry {
+	return registry{
+		triggerField: o.TriggerField,
+		scopes:       map[Scope]*audience{},
+		draining:     map[*Watcher]struct{}{},
+		over:         map[*Watcher]struct{}{},
+		budget:       timeBudget{perSecond: o.SlowBudget, most: o.MaxSlowBudget, at: time.Now()},
+	}
+}
 
 // add registers a watcher.
 func (r *registry) add(w *Watcher) {
-	list := r.scopes[w.predicate.Scope]
+	at := r.scopes[w.predicate.Scope]
+	if at == nil {
+		at = &audience{triggered: map[string][]*Watcher{}}
+		r.scopes[w.predicate.Scope] = at
+	}
+	list := at.list(w)
 	w.slot = len(list)
-	r.scopes[w.predicate.Scope] = append(list, w)
+	at.setList(w, append(list, w))
 	r.count++
 }
 
-// end marks a watcher as ended and forgets it. It reports false if it was ended
-// already.
-func (r *registry) end(w *Watcher) bool {
-	if w.ended.Swap(true) {
-		return false
+// list returns the list that a watcher belongs to.
+func (a *audience) list(w *Watcher) []*Watcher {
+	if w.triggered {
+		return a.triggered[w.trigger]
 	}
+	return a.all
+}
+
+// setList replaces that list.
+func (a *audience) setList(w *Watcher, list []*Watcher) {
+	switch {
+	case !w.triggered:
+		a.all = list
+	case len(list) == 0:
+		delete(a.triggered, w.trigger)
+	default:
+		a.triggered[w.trigger] = list
+	}
+}
+
+// remove forgets a watcher; it sees no more changes.
+func (r *registry) remove(w *Watcher) {
 	if w.slot < 0 {
-		return true // never registered
+		return // never registered, or gone
 	}
-	list := r.scopes[w.predicate.Scope]
+	at := r.scopes[w.predicate.Scope]
+	list := at.list(w)
 	last := len(list) - 1
 	list[w.slot] = list[last]
 	list[w.slot].slot = w.slot
 	list[last] = nil
-	if last == 0 {
+	at.setList(w, list[:last])
+	if len(at.all) == 0 && len(at.triggered) == 0 {
 		delete(r.scopes, w.predicate.Scope)
-	} else {
-		r.scopes[w.predicate.Scope] = list[:last]
 	}
 	w.slot = -1
 	r.count--
+}
+
+// end ends a watcher at once, whatever it has not delivered. It reports false if
+// it was ended already.
+func (r *registry) end(w *Watcher) bool {
+	if w.ended.Swap(true) {
+		return false
+	}
+	r.remove(w)
+	r.leaveOver(w)
+	delete(r.draining, w)
 	return true
 }
 
 // endAll ends every watcher and returns them; the caller wakes them.
 func (r *registry) endAll() []*Watcher {
-	ended := make([]*Watcher, 0, r.count)
-	for _, list := range r.scopes {
-		ended = append(ended, list...)
+	ended := slices.Collect(maps.Keys(r.draining))
+	for _, at := range r.scopes {
+		ended = append(ended, at.all...)
+		for _, list := range at.triggered {
+			ended = append(ended, list...)
+		}
 	}
 	for _, w := range ended {
 		r.end(w)
@@ -55,69 +119,124 @@ func (r *registry) endAll() []*Watcher {
 	return ended
 }
 
-// scopesOf returns the scopes whose watchers may see a change of an object.
-func scopesOf(namespace, name string) []Scope {
+// scopesOf returns the scopes whose watchers may see a change of an object, and
+// how many those are.
+func scopesOf(namespace, name string) ([4]Scope, int) {
 	if namespace == "" {
-		return []Scope{{}, {Name: name}}
+		return [4]Scope{{}, {Name: name}}, 2
 	}
-	return []Scope{{}, {Namespace: namespace}, {Namespace: namespace, Name: name}, {Name: name}}
+	return [4]Scope{{}, {Namespace: namespace}, {Namespace: namespace, Name: name}, {Name: name}}, 4
 }
 
-// lagLimits say when a watcher is too slow: it is more than so many events
-// behind, and took none for the grace.
-type lagLimits struct {
-	events int
-	grace  time.Duration
-}
-
-// tooSlow decides about a watcher that is behind by so many events, more than
-// the limit since over, and took its last one at took.
-func (l lagLimits) tooSlow(behind int, now, over, took time.Time) bool {
-	if took.After(over) {
-		over = took
-	}
-	return behind > l.events && now.Sub(over) > l.grace
-}
-
-// dispatch counts a change, just added to the window, for every watcher that
-// is to see it. It returns those to wake.
-func (r *registry) dispatch(added *change, limits lagLimits) []*Watcher {
+// dispatch counts a change, just added to the window, for every watcher that is
+// to see it. It returns those to wake, in a list that is valid until the next
+// call.
+func (r *registry) dispatch(added *change) []*Watcher {
+	r.spend(added.at)
+	clear(r.woken)
+	r.woken = r.woken[:0]
 	item := added.next
 	if item == nil {
 		item = added.prev
 	}
-	var woken, slow []*Watcher
-	for _, scope := range scopesOf(item.Namespace, item.Name) {
-		for _, w := range r.scopes[scope] {
-			if added.rv <= w.start || w.predicate.transition(added.prev, added.next) == "" {
-				continue
-			}
-			if w.behind(added, limits) {
-				slow = append(slow, w)
-			}
-			woken = append(woken, w)
+	scopes, n := scopesOf(item.Namespace, item.Name)
+	before, after := r.triggerOf(added.prev), r.triggerOf(added.next)
+	for _, scope := range scopes[:n] {
+		at := r.scopes[scope]
+		if at == nil {
+			continue
+		}
+		r.show(added, at.all)
+		if len(at.triggered) == 0 {
+			continue
+		}
+		if added.next != nil {
+			r.show(added, at.triggered[after])
+		}
+		if added.prev != nil && (added.next == nil || before != after) {
+			r.show(added, at.triggered[before])
 		}
 	}
-	for _, w := range slow {
-		r.end(w)
+	if len(r.over) > 0 {
+		r.spend(added.at) // with an empty budget there is no patience at all
 	}
-	return woken
+	return r.woken
 }
 
-// behind counts one more change that the watcher has yet to take, and reports
-// whether it is too slow.
-func (w *Watcher) behind(added *change, limits lagLimits) bool {
-	if w.pending == 0 && w.cursor >= w.live {
-		w.cursor = added.seq // nothing of what went before was for it
+// triggerOf returns an item's value of the trigger field.
+func (r *registry) triggerOf(item *Item) string {
+	if item == nil || r.triggerField == "" {
+		return ""
 	}
-	w.pending++
-	if w.pending <= limits.events {
-		return false
+	return item.Fields[r.triggerField]
+}
+
+// show counts a change for those of the watchers that are to see it.
+func (r *registry) show(added *change, watchers []*Watcher) {
+	for _, w := range watchers {
+		if added.rv <= w.start || w.predicate.transition(added.prev, added.next) == "" {
+			continue
+		}
+		if w.pending == 0 && w.cursor >= w.live {
+			w.cursor = added.seq // nothing of what went before was for it
+		}
+		w.pending++
+		if w.pending == w.limit+1 {
+			r.enterOver(w, added.at)
+		}
+		r.woken = append(r.woken, w)
 	}
-	if w.pending == limits.events+1 {
-		w.over = added.at
+}
+
+// enterOver notes that a watcher is over its limit from now on.
+func (r *registry) enterOver(w *Watcher, now time.Time) {
+	r.budget.advance(now, len(r.over) > 0)
+	r.over[w] = struct{}{}
+}
+
+// leaveOver notes that a watcher is not over its limit any more.
+func (r *registry) leaveOver(w *Watcher) {
+	if _, over := r.over[w]; over {
+		r.budget.advance(time.Now(), true)
+		delete(r.over, w)
 	}
-	return limits.tooSlow(w.pending, added.at, w.over, time.Unix(0, w.took.Load()))
+}
+
+// spend ends the watchers that are over their limit if the budget is used up.
+func (r *registry) spend(now time.Time) {
+	if len(r.over) == 0 {
+		return
+	}
+	r.budget.advance(now, true)
+	if r.budget.left > 0 {
+		return
+	}
+	for w := range r.over {
+		r.endSlow(w)
+	}
+}
+
+// check is spend for a watcher that takes an event: it must not get away with
+// having been over its limit for too long because nothing was dispatched since.
+func (r *registry) check(w *Watcher) {
+	if _, over := r.over[w]; over {
+		r.spend(time.Now())
+	}
+}
+
+// endSlow ends a watcher that is too slow. One that owes the bookmark after its
+// initial events still delivers what it has seen so far, so that its client need
+// not get all of them again.
+func (r *registry) endSlow(w *Watcher) {
+	w.slow.Store(true)
+	if !w.owesBookmark.Load() {
+		r.end(w)
+		return
+	}
+	r.remove(w)
+	r.leaveOver(w)
+	w.draining = true
+	r.draining[w] = struct{}{}
 }
 
 // wakeAll wakes whoever waits in Next. It must be called without the mutex.

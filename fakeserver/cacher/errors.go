@@ -77,6 +77,35 @@ func continueTooOld(token string) *apierrors.StatusError {
 	return err
 }
 
+// CauseWatcherTooSlow and CauseResumeFrom are the types of the causes in the
+// error that a watcher gets with Options.TellSlow. The message of the second is
+// the resource version to resume from; it is missing if the initial events were
+// not complete.
+const (
+	CauseWatcherTooSlow metav1.CauseType = "WatcherTooSlow"
+	CauseResumeFrom     metav1.CauseType = "ResumeFromResourceVersion"
+)
+
+// tooSlow is the 410 for a watcher that was ended for slowness after delivering
+// everything up to a resource version; 0 if there is none to resume from.
+func tooSlow(delivered uint64) *apierrors.StatusError {
+	text := "the watch was ended because its client is too slow"
+	details := &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: CauseWatcherTooSlow, Message: text}}}
+	if delivered > 0 {
+		rv := strconv.FormatUint(delivered, 10)
+		text += "; it can be resumed from resource version " + rv
+		details.Causes = append(details.Causes, metav1.StatusCause{Type: CauseResumeFrom, Message: rv, Field: "metadata.resourceVersion"})
+	}
+	err := apierrors.NewResourceExpired(text)
+	err.ErrStatus.Details = details
+	return err
+}
+
+// tooManyWatches is the 429 for a watch over the limit.
+func tooManyWatches(resource schema.GroupResource, open int) *apierrors.StatusError {
+	return apierrors.NewTooManyRequests(fmt.Sprintf("%d watches of %s are open already", open, resource), retryAfterSeconds)
+}
+
 // notReady is the 429 while the cache has no content.
 func notReady(cause error, retryAfter int) *apierrors.StatusError {
 	text := "storage is (re)initializing"

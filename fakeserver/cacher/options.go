@@ -22,9 +22,19 @@ const (
 	DefaultPageSize       = 10000
 	DefaultRestartDelay   = time.Second
 	DefaultDecodePatience = 30 * time.Second
-	// DefaultLagGrace is longer than kube-apiserver's 100 ms: there a slow
-	// watcher delays all others, here it delays nobody.
-	DefaultLagGrace = time.Second
+	DefaultSlowBudget     = 50 * time.Millisecond
+	DefaultMaxSlowBudget  = 100 * time.Millisecond
+)
+
+// Defaults of Options that kube-apiserver does not have.
+const (
+	// DefaultLagSlack stands for what lies between a real server and its client:
+	// HTTP/2 lets a stream be 4 MB ahead of its reader, some thousand events.
+	// Without it a healthy client at an in-memory connection, which holds nothing,
+	// would be ended far sooner here than there.
+	DefaultLagSlack = 1000
+	// DefaultMaxWatchers is far above what one process can serve usefully.
+	DefaultMaxWatchers = 100000
 )
 
 // Options of a Cacher. Store, Prefix and Decode are required; the zero value of
@@ -66,11 +76,25 @@ type Options struct {
 	// kube-apiserver).
 	RefuseStale bool
 	// LagLimit is the number of events that a watcher may be behind. 0 derives it
-	// from the window's capacity.
+	// as kube-apiserver sizes a watcher's two queues (each the events of about a
+	// second of a window that is full: 10 to 100, with a TriggerField 10 to 1000,
+	// for a watcher that the index serves 10), plus LagSlack.
 	LagLimit int
-	// LagGrace is the time that a watcher over its LagLimit may go without taking
-	// an event before it is ended.
-	LagGrace time.Duration
+	// LagSlack is added to a derived LagLimit, for what would be on its way in a
+	// network's buffers.
+	LagSlack int
+	// SlowBudget is the time per second that watchers over their LagLimit may take
+	// to get below it, all together; unused time is saved up to MaxSlowBudget. When
+	// it is used up, those that are over their limit are ended.
+	SlowBudget, MaxSlowBudget time.Duration
+	// TellSlow sends a watcher that is ended for slowness an error (410, with the
+	// resource version to resume from among its causes) instead of just the end.
+	TellSlow bool
+	// MaxWatchers bounds the open watches; one more is refused with 429.
+	MaxWatchers int
+	// TriggerField is a field of Fields by which watchers that require one value of
+	// it are found quickly, such as spec.nodeName of pods. "" is none.
+	TriggerField string
 
 	// Recorder takes metrics; nil: none are taken.
 	Recorder Recorder
@@ -89,7 +113,10 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.PageSize, DefaultPageSize)
 	setDefault(&o.RestartDelay, DefaultRestartDelay)
 	setDefault(&o.DecodePatience, DefaultDecodePatience)
-	setDefault(&o.LagGrace, DefaultLagGrace)
+	setDefault(&o.LagSlack, DefaultLagSlack)
+	setDefault(&o.SlowBudget, DefaultSlowBudget)
+	setDefault(&o.MaxSlowBudget, max(o.SlowBudget, DefaultMaxSlowBudget))
+	setDefault(&o.MaxWatchers, DefaultMaxWatchers)
 	for _, check := range []struct {
 		wrong bool
 		text  string
@@ -99,8 +126,9 @@ func (o Options) withDefaults() (Options, error) {
 		{len(o.Prefix) < 2 || !strings.HasPrefix(o.Prefix, "/") || !strings.HasSuffix(o.Prefix, "/"),
 			"Prefix must begin and end in a slash"},
 		{o.MinCapacity < 1 || o.MaxCapacity < o.MinCapacity, "capacities must be 1 <= MinCapacity <= MaxCapacity"},
-		{min(o.Fresh, o.BookmarkPeriod, o.BlockTimeout, o.RestartDelay, o.DecodePatience, o.LagGrace) < 0, "durations must not be negative"},
-		{o.PageSize < 0 || o.LagLimit < 0, "PageSize and LagLimit must not be negative"},
+		{min(o.Fresh, o.BookmarkPeriod, o.BlockTimeout, o.RestartDelay, o.DecodePatience, o.SlowBudget, o.MaxSlowBudget) < 0, "durations must not be negative"},
+		{o.PageSize < 0 || min(o.LagLimit, o.LagSlack, o.MaxWatchers) < 0,
+			"PageSize, LagLimit, LagSlack and MaxWatchers must not be negative"},
 	} {
 		if check.wrong {
 			return o, fmt.Errorf("cacher: %s: %w: %s", o.GroupResource, ErrOptions, check.text)

@@ -76,7 +76,14 @@ func newStorm(t *testing.T, seed uint64) *storm {
 
 // stormOptions chooses what else a storm varies.
 func stormOptions(o *Options, random *rand.Rand) {
-	o.LagLimit, o.LagGrace = 1+random.IntN(20), time.Duration(1+random.IntN(1000))*time.Millisecond
+	o.LagLimit, o.SlowBudget = 1+random.IntN(20), time.Duration(1+random.IntN(1000))*time.Millisecond
+	o.TellSlow = random.IntN(2) == 0
+	if random.IntN(2) == 0 {
+		o.TriggerField = "x"
+	}
+	if random.IntN(4) == 0 {
+		o.MaxWatchers = stormWatchers * 2 / 3
+	}
 }
 
 // blow runs the storm and then compares.

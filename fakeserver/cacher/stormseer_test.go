@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -236,6 +237,11 @@ func (e *seer) follow(w *Watcher, s *stretch) *stretch {
 			continue // nothing came: go on waiting
 		case errors.Is(err, io.EOF), errors.Is(err, context.DeadlineExceeded):
 			return s
+		case resumeHint(err) != "":
+			if resumeHint(err) != strconv.FormatUint(s.to, 10) {
+				e.storm.fail("%v\n reached %d: %v", s.log, s.to, err)
+			}
+			return s
 		case err != nil:
 			e.expectStatus("follow", err, 410)
 			s.log = append(s.log, err.Error())
@@ -248,6 +254,12 @@ func (e *seer) follow(w *Watcher, s *stretch) *stretch {
 		}
 	}
 	return s
+}
+
+// resumeHint is the resource version that an error says to resume from.
+func resumeHint(err error) string {
+	cause, _ := apierrors.StatusCause(err, CauseResumeFrom)
+	return cause.Message
 }
 
 // took adds an event.

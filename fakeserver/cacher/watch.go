@@ -62,14 +62,19 @@ func (c *Cacher) Watch(ctx context.Context, opts WatchOptions) (*Watcher, error)
 	if err != nil {
 		return nil, err
 	}
-	return w, c.register(w, route)
+	if err := c.register(w, route); err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
 // newWatcher makes one that is not registered yet.
 func (c *Cacher) newWatcher(opts *WatchOptions) *Watcher {
 	now := time.Now()
 	w := &Watcher{cacher: c, predicate: opts.Predicate, slot: -1, wake: make(chan struct{}, 1)}
-	w.took.Store(now.UnixNano())
+	if field := c.options.TriggerField; field != "" && w.predicate.Fields != nil {
+		w.trigger, w.triggered = w.predicate.Fields.RequiresExactMatch(field)
+	}
 	if opts.AllowBookmarks {
 		w.bookmarks.period = c.options.BookmarkPeriod
 	}
@@ -96,7 +101,11 @@ func (c *Cacher) register(w *Watcher, route watchRoute) error {
 		w.ended.Store(true)
 		return nil
 	}
+	if c.watchers.count >= c.options.MaxWatchers {
+		return tooManyWatches(c.options.GroupResource, c.watchers.count)
+	}
 	w.cursor, w.live = c.window.end, c.window.end
+	w.limit = c.options.lagLimit(len(c.window.ring), w.indexUse())
 	switch route.start {
 	case liveNow:
 		if route.rv < c.window.floor { // re-initialised since
@@ -117,7 +126,23 @@ func (c *Cacher) register(w *Watcher, route watchRoute) error {
 	default:
 		w.start = c.rv
 		w.initial = &initialEvents{state: c.latest, predicate: &w.predicate, rv: c.rv, bookmark: route.bookmark}
+		w.owesBookmark.Store(route.bookmark)
+	}
+	if w.initial == nil {
+		w.delivered = w.start
 	}
 	c.watchers.add(w)
 	return nil
+}
+
+// indexUse says what the trigger index means to the watcher.
+func (w *Watcher) indexUse() indexUse {
+	switch {
+	case w.triggered:
+		return indexUsed
+	case w.cacher.options.TriggerField != "":
+		return indexUnused
+	default:
+		return noIndex
+	}
 }

@@ -31,15 +31,23 @@ type Watcher struct {
 	start uint64
 	wake  chan struct{} // has room for one
 
-	// ended is written under the Cacher's mutex only.
-	ended atomic.Bool
-	// took is when an event was last taken, in Unix nanoseconds.
-	took atomic.Int64
+	// ended and slow (why) are written under the Cacher's mutex only.
+	ended, slow atomic.Bool
+	// owesBookmark: the bookmark after the initial events was not delivered yet.
+	owesBookmark atomic.Bool
 
 	// Guarded by the Cacher's mutex:
 
 	// slot is the index in the registry's list, -1 if it is in none.
 	slot int
+	// trigger is the value of the trigger field that the predicate requires, if
+	// triggered.
+	trigger   string
+	triggered bool
+	// limit is how many events it may be behind.
+	limit int
+	// draining: what was counted in pending is the last that it delivers.
+	draining bool
 	// cursor is the next change to look at. Those before live were in the window
 	// at registration and were not looked at then; from live on, pending counts
 	// the changes that are to be delivered. Invariant: no change from cursor on is
@@ -47,12 +55,11 @@ type Watcher struct {
 	// while pending was 0, and over those the cursor jumps.
 	cursor, live uint64
 	pending      int
-	// over is when pending last went over the lag limit.
-	over time.Time
 
 	// For the caller of Next only:
 
-	failure   error // to be returned once
+	failure   error  // to be returned once
+	delivered uint64 // resource version of the last event that a client can resume from
 	initial   *initialEvents
 	bookmarks bookmarks
 	timer     *time.Timer
@@ -61,8 +68,9 @@ type Watcher struct {
 // Next waits for the next event. Errors: io.EOF if the watcher ended in an
 // orderly way (stopped, too slow, overtaken by the window, dropped, cache
 // re-initialised or closed), so that the client can resume; a
-// *apierrors.StatusError that the client is to be sent, once, then io.EOF;
-// ctx's error, which ends nothing.
+// *apierrors.StatusError that the client is to be sent, once, then io.EOF (with
+// Options.TellSlow also for one that was too slow); ctx's error, which ends
+// nothing.
 func (w *Watcher) Next(ctx context.Context) (Event, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -73,11 +81,9 @@ func (w *Watcher) Next(ctx context.Context) (Event, error) {
 			return Event{}, err
 		}
 		if w.ended.Load() {
-			return Event{}, io.EOF
+			return Event{}, w.why()
 		}
-		event, ok := w.take()
-		if ok {
-			w.took.Store(time.Now().UnixNano())
+		if event, ok := w.take(); ok {
 			return event, nil
 		}
 		if w.ended.Load() {
@@ -87,16 +93,24 @@ func (w *Watcher) Next(ctx context.Context) (Event, error) {
 	}
 }
 
+// why is the error of a watcher that has ended.
+func (w *Watcher) why() error {
+	if w.slow.Load() && w.cacher.options.TellSlow {
+		w.slow.Store(false) // once
+		return tooSlow(w.delivered)
+	}
+	return io.EOF
+}
+
 // Pending says whether Next would return without waiting.
 func (w *Watcher) Pending() bool {
 	if w.failure != nil || w.ended.Load() || w.initial.pending() {
 		return true
 	}
-	bookmark := w.bookmarks.ready(time.Now())
-	w.cacher.mu.Lock()
-	defer w.cacher.mu.Unlock()
-	_, kind := w.peek()
-	return kind != "" || w.ended.Load() || (bookmark && w.tellsNews(w.cacher.rv))
+	if _, kind := w.look(false); kind != "" || w.ended.Load() {
+		return true
+	}
+	return w.bookmarks.ready(time.Now()) && w.tellsNews(w.cacher.reached())
 }
 
 // Stop ends the watcher. It may be called again, and by anybody.
@@ -110,29 +124,29 @@ func (w *Watcher) Stop() {
 // take returns the next event if there is one.
 func (w *Watcher) take() (Event, bool) {
 	if w.initial != nil {
-		event, ok := w.initial.next()
-		if ok {
+		if event, ok := w.initial.next(); ok {
+			if event.InitialEventsEnd {
+				w.delivered = event.ResourceVersion
+				w.owesBookmark.Store(false)
+			}
 			return event, true
 		}
+		w.delivered = w.start
 		w.initial = nil
 	}
-	if event, ok := w.takeChange(); ok {
-		return event, true
+	event, ok := w.takeChange()
+	if !ok {
+		event, ok = w.takeBookmark()
 	}
-	return w.takeBookmark()
+	if ok {
+		w.delivered = event.ResourceVersion
+	}
+	return event, ok
 }
 
 // takeChange takes the next change that is visible.
 func (w *Watcher) takeChange() (Event, bool) {
-	w.cacher.mu.Lock()
-	next, kind := w.peek()
-	if kind != "" {
-		if w.cursor >= w.live {
-			w.pending--
-		}
-		w.cursor++
-	}
-	w.cacher.mu.Unlock()
+	next, kind := w.look(true)
 	switch kind {
 	case "":
 		return Event{}, false
@@ -143,25 +157,61 @@ func (w *Watcher) takeChange() (Event, bool) {
 	}
 }
 
-// peek moves the cursor to the next visible change and returns it, with "" if
-// there is none. It ends a watcher that the window has overtaken. It needs the
-// Cacher's mutex.
-func (w *Watcher) peek() (*change, watch.EventType) {
-	window := &w.cacher.window
+// look returns the next visible change, with "" if there is none, and takes it
+// if asked to. It holds the Cacher's mutex for a bounded time only.
+func (w *Watcher) look(take bool) (*change, watch.EventType) {
 	for {
+		w.cacher.mu.Lock()
+		next, kind, more := w.peek()
+		if kind != "" && take {
+			w.took()
+		}
+		w.cacher.mu.Unlock()
+		if !more {
+			return next, kind
+		}
+	}
+}
+
+// took moves over the change at the cursor. It needs the Cacher's mutex.
+func (w *Watcher) took() {
+	if w.cursor >= w.live {
+		w.pending--
+		if w.pending <= w.limit {
+			w.cacher.watchers.leaveOver(w)
+		}
+	}
+	w.cursor++
+}
+
+// peek moves the cursor to the next visible change and returns it, with "" if
+// there is none among the next few, and whether there are more to look at. It
+// ends a watcher that the window has overtaken, that was too slow, or that has
+// nothing left to drain. It needs the Cacher's mutex.
+func (w *Watcher) peek() (next *change, kind watch.EventType, more bool) {
+	w.cacher.watchers.check(w)
+	window := &w.cacher.window
+	for range interval {
+		if w.ended.Load() {
+			return nil, "", false
+		}
 		if w.cursor >= window.end || (w.cursor >= w.live && w.pending == 0) {
-			return nil, "" // so that an idle watcher looks at nothing
+			if w.draining {
+				w.cacher.watchers.end(w)
+			}
+			return nil, "", false // so that an idle watcher looks at nothing
 		}
 		if w.cursor < window.start {
 			w.cacher.watchers.end(w)
-			return nil, ""
+			return nil, "", false
 		}
 		next := window.get(w.cursor)
 		if kind := w.predicate.transition(next.prev, next.next); kind != "" {
-			return next, kind
+			return next, kind, false
 		}
 		w.cursor++
 	}
+	return nil, "", true
 }
 
 // wait returns when there may be something to take.

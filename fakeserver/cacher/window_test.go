@@ -29,14 +29,6 @@ func TestAWindowGrowsWhileItIsYoungAndShrinksWhenAQuarterIsEnough(t *testing.T) 
 	}
 }
 
-func TestTheLagLimitIsAboutASecondOfTheWindow(t *testing.T) {
-	for capacity, want := range map[int]int{100: 10, 750: 10, 751: 11, 3000: 40, 102400: 100} {
-		if got := lagLimit(capacity, 75*time.Second); got != want {
-			t.Errorf("capacity %d: %d, want %d", capacity, got, want)
-		}
-	}
-}
-
 // windowOracle keeps all changes and works everything out anew.
 type windowOracle struct {
 	changes   []*change
