@@ -14,14 +14,17 @@
 //
 // The tests replay everything against fakeserver, each scenario on a server of
 // its own in virtual time, and hold the failing steps against
-// testdata/known-failures.txt. Flags (after the package, as go test wants it):
+// testdata/known-failures.txt. With -v they print the table by area:
 //
-//	-url URL                 replay against the server at URL, in real time
-//	-compact-url URL         POST there makes that server forget its history
+//	go test -v ./golden -args [flags]
+//
+//	-report                  show how the steps differ that are known to fail
 //	-update                  rewrite known-failures.txt, keeping its reasons
-//	-report                  print the table by area also without -v, and
-//	                         every difference of known failures
 //	-ignore-managed-fields   leave managedFields out of the comparison
+//	-url URL                 replay against the server at URL, in real time
+//	                         (and with -parallel 50, since most of it is waiting)
+//	-compact-url URL         POST there makes that server forget its history;
+//	                         for fakeserver -steer it is URL/-/compact
 //
 // Promises: a step without expectation still has to be possible (a stream that
 // is not open, a variable that was not captured: the step fails). Every step of

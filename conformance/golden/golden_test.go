@@ -23,7 +23,7 @@ var (
 	serverURL           = flag.String("url", "", "replay against the server at this `URL`, in real time, not against fakeserver")
 	compactURL          = flag.String("compact-url", "", "POST to this `URL` makes the server at -url forget its history (fakeserver's steering: URL/-/compact)")
 	update              = flag.Bool("update", false, "rewrite testdata/known-failures.txt, keeping its reasons")
-	report              = flag.Bool("report", false, "print the table by area, and the differences of known failures")
+	report              = flag.Bool("report", false, "show how the steps differ that are known to fail (with -v)")
 	ignoreManagedFields = flag.Bool("ignore-managed-fields", false, "leave managedFields out of the comparison")
 )
 
@@ -64,7 +64,7 @@ func TestTheServerAnswersAsRecorded(t *testing.T) {
 	if *update {
 		writeKnown(t, r.known)
 	}
-	if *report || testing.Verbose() {
+	if testing.Verbose() {
 		var table strings.Builder
 		_ = golden.WriteTable(&table, r.results) // a Builder does not fail
 		fmt.Print(table.String())
