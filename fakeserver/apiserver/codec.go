@@ -127,16 +127,26 @@ func metadataOf(obj runtime.Object) (*metav1.PartialObjectMetadata, error) {
 // appendEnvelope appends the message runtime.Unknown around a protobuf message,
 // with the prefix that marks it.
 func appendEnvelope(dst []byte, gvk schema.GroupVersionKind, message []byte) []byte {
+	dst = append(appendEnvelopeHead(dst, gvk, len(message)), message...)
+	return append(dst, envelopeTail...)
+}
+
+// appendEnvelopeHead appends what of the envelope comes before a message of a
+// size.
+func appendEnvelopeHead(dst []byte, gvk schema.GroupVersionKind, size int) []byte {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
 	var typeMeta []byte
 	typeMeta = appendField(typeMeta, 1, []byte(apiVersion))
 	typeMeta = appendField(typeMeta, 2, []byte(kind))
 	dst = append(dst, protobufPrefix...)
 	dst = appendField(dst, 1, typeMeta)
-	dst = appendField(dst, 2, message)
-	dst = appendField(dst, 3, nil)  // contentEncoding: none
-	return appendField(dst, 4, nil) // contentType: protobuf
+	dst = binary.AppendUvarint(dst, 2<<3|2)
+	return binary.AppendUvarint(dst, uint64(size))
 }
+
+// envelopeTail is what comes after it: contentEncoding, none, and contentType,
+// protobuf.
+var envelopeTail = appendField(appendField(nil, 3, nil), 4, nil)
 
 // appendField appends a length-delimited protobuf field.
 func appendField(dst []byte, number uint64, value []byte) []byte {

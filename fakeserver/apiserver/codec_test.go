@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/listwatch/listwatch/fakeserver/cacher"
 	"github.com/listwatch/listwatch/fakeserver/storage"
 )
 
@@ -78,19 +79,17 @@ func TestListsPutTogetherFromItemsEqualListsEncodedWhole(t *testing.T) {
 	everyResource(t, func(r *resource) {
 		for _, f := range []format{formatJSON, formatProtobuf} {
 			e := newEncoder(r, output{format: f})
-			bodies := make([][]byte, 2)
-			for i, name := range []string{"x", "y"} {
-				body, err := e.body(sample(t, r, name))
-				if err != nil {
-					t.Fatalf("%s: %v", r.gvr, err)
-				}
-				bodies[i] = body
-			}
-			data, err := e.list(metav1.ListMeta{ResourceVersion: "9", Continue: "c"}, bodies)
+			items := []*cacher.Item{{Object: sample(t, r, "x")}, {Object: sample(t, r, "y")}}
+			list, err := e.list(metav1.ListMeta{ResourceVersion: "9", Continue: "c"}, items)
 			if err != nil {
 				t.Fatalf("%s: %v", r.gvr, err)
 			}
+			data := list.whole()
 			checkList(t, r, f, data)
+			var streamed bytes.Buffer
+			if err := list.writeTo(&streamed); err != nil || !bytes.Equal(streamed.Bytes(), data) {
+				t.Errorf("%s %v: in pieces the list is another, %v", r.gvr, f, err)
+			}
 		}
 	})
 }

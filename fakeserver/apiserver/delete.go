@@ -64,7 +64,7 @@ func decodeDeleteOptions(data []byte, f format, gv schema.GroupVersion) (*metav1
 }
 
 func (s *Server) delete(q *request) error {
-	out, err := negotiateFor(q.Request, partialObject, partialList)
+	out, err := negotiateFor(q.Request, objectForms...)
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func propagationFinalizers(have []string, options *metav1.DeleteOptions, orphanB
 // deleteCollection deletes what a list finds, and answers with that list. An
 // object that goes away meanwhile is none the less deleted.
 func (s *Server) deleteCollection(q *request) error {
-	out, err := negotiateFor(q.Request, partialObject, partialList)
+	out, err := negotiateFor(q.Request, objectForms...)
 	if err != nil {
 		return err
 	}
@@ -269,8 +269,7 @@ func (s *Server) deleteCollection(q *request) error {
 		return err
 	}
 	e := newEncoder(q.resource, out)
-	bodies := make([][]byte, len(result.Items))
-	for i, item := range result.Items {
+	for _, item := range result.Items {
 		obj, _, err := accessors(item.Object, item.Object)
 		if err != nil {
 			return err
@@ -278,9 +277,6 @@ func (s *Server) deleteCollection(q *request) error {
 		if _, err := s.remove(q, obj.GetNamespace(), obj.GetName(), options); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
-		if bodies[i], err = e.item(item); err != nil {
-			return err
-		}
 	}
-	return e.sendList(q.w, metav1.ListMeta{ResourceVersion: strconv.FormatUint(result.ResourceVersion, 10)}, bodies)
+	return e.sendItems(q.w, metav1.ListMeta{ResourceVersion: strconv.FormatUint(result.ResourceVersion, 10)}, result.Items)
 }

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"io"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -37,17 +35,24 @@ func newEncoder(r *resource, out output) encoder {
 	return e
 }
 
-// kind is what every single object says it is.
+// kind is what every single object says it is. A Table is one even if it is a
+// list.
 func (e encoder) kind() schema.GroupVersionKind {
-	if e.out.as == "" {
+	switch e.out.as {
+	case "":
 		return e.resource.gvk
+	case tableForm:
+		return e.out.metaKind(tableForm)
 	}
 	return e.out.metaKind(partialObject)
 }
 
 func (e encoder) listKind() schema.GroupVersionKind {
-	if e.out.as == "" {
+	switch e.out.as {
+	case "":
 		return e.resource.gvk.GroupVersion().WithKind(e.resource.gvk.Kind + "List")
+	case tableForm:
+		return e.out.metaKind(tableForm)
 	}
 	return e.out.metaKind(partialList)
 }
@@ -86,67 +91,6 @@ func (o output) finish(gvk schema.GroupVersionKind, body []byte) ([]byte, error)
 		return indented.Bytes(), nil
 	}
 	return append(bytes.Clone(body), '\n'), nil
-}
-
-// list puts the bodies of items together. Objects in a list do not say of what
-// kind they are, except the reduced ones.
-func (e encoder) list(meta metav1.ListMeta, bodies [][]byte) ([]byte, error) {
-	if e.out.format == formatProtobuf {
-		head, err := meta.Marshal()
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrCodec, err)
-		}
-		size := len(head) + 16
-		for _, b := range bodies {
-			size += len(b) + 8
-		}
-		message := appendField(make([]byte, 0, size), 1, head)
-		for _, b := range bodies {
-			message = appendField(message, 2, b)
-		}
-		return appendEnvelope(make([]byte, 0, len(message)+128), e.listKind(), message), nil
-	}
-	data, err := e.jsonList(meta, bodies)
-	if err != nil {
-		return nil, err
-	}
-	if e.out.format == formatYAML || e.out.pretty {
-		return e.out.finish(e.listKind(), data)
-	}
-	return append(data, '\n'), nil
-}
-
-func (e encoder) jsonList(meta metav1.ListMeta, bodies [][]byte) ([]byte, error) {
-	head, err := json.Marshal(meta)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCodec, err)
-	}
-	size := len(head) + 128
-	for _, b := range bodies {
-		size += len(b) + 1
-	}
-	var strip []byte
-	if e.out.as == "" {
-		strip = kindPrefix(e.kind())
-	}
-	data := append(make([]byte, 0, size), kindPrefix(e.listKind())...)
-	data = append(data, `"metadata":`...)
-	data = append(data, head...)
-	if len(bodies) == 0 && e.out.as != "" {
-		return append(data, `,"items":null}`...), nil
-	}
-	data = append(data, `,"items":[`...)
-	for i, b := range bodies {
-		if i > 0 {
-			data = append(data, ',')
-		}
-		if rest, ok := bytes.CutPrefix(b, strip); ok && strip != nil {
-			data = append(data, '{')
-			b = rest
-		}
-		data = append(data, b...)
-	}
-	return append(data, `]}`...), nil
 }
 
 // writeEvent writes one frame of a watch. gvk and body are those of the object;

@@ -29,11 +29,13 @@ func (f format) String() string { return mediaTypes[f] }
 // output is what was negotiated for an answer.
 type output struct {
 	format format
-	// as is "" for the object itself, else partialObject or partialList.
+	// as is "" for the object itself, else one of objectForms.
 	as string
 	// metaVersion is the version of group meta.k8s.io in which as is answered.
 	metaVersion string
-	pretty      bool
+	// include is what of the object is in the row of a Table, as it was asked for.
+	include string
+	pretty  bool
 }
 
 // The forms, other than itself, in which every object can be had.
@@ -129,7 +131,8 @@ func (r mediaRange) output(f format, forms []string) (output, bool) {
 	out := output{format: f}
 	group, version := r.params["g"], r.params["v"]
 	if as := r.params["as"]; as != "" {
-		if group != "meta.k8s.io" || version != "v1" && version != "v1beta1" || !slices.Contains(forms, as) {
+		if group != "meta.k8s.io" || version != "v1" && version != "v1beta1" ||
+			!slices.Contains(forms, as) || as == tableForm && f == formatProtobuf {
 			return output{}, false
 		}
 		out.as, out.metaVersion = as, version

@@ -76,7 +76,7 @@ func requiredName(selector fields.Selector) (string, bool) {
 
 // get answers GET of an object, or of its status, which is the same.
 func (s *Server) get(q *request) error {
-	out, err := negotiateFor(q.Request, partialObject, partialList)
+	out, err := negotiateFor(q.Request, objectForms...)
 	if err != nil {
 		return err
 	}
@@ -96,11 +96,7 @@ func (s *Server) get(q *request) error {
 	if err := e.checkForm(false); err != nil {
 		return err
 	}
-	body, err := e.item(item)
-	if err != nil {
-		return err
-	}
-	return e.sendBody(q.w, http.StatusOK, body)
+	return e.sendItem(q.w, item)
 }
 
 // checkForm refuses the form of a list for an object and the reverse.
@@ -118,7 +114,7 @@ func (e encoder) checkForm(isList bool) error {
 }
 
 func (s *Server) list(q *request) error {
-	out, err := negotiateFor(q.Request, partialObject, partialList)
+	out, err := negotiateFor(q.Request, objectForms...)
 	if err != nil {
 		return err
 	}
@@ -144,13 +140,7 @@ func (s *Server) list(q *request) error {
 	if err := e.checkForm(true); err != nil {
 		return err
 	}
-	bodies := make([][]byte, len(result.Items))
-	for i, item := range result.Items {
-		if bodies[i], err = e.item(item); err != nil {
-			return err
-		}
-	}
-	return e.sendList(q.w, listMeta(result), bodies)
+	return e.sendItems(q.w, listMeta(result), result.Items)
 }
 
 func listMeta(result cacher.ListResult) metav1.ListMeta {

@@ -5,9 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listwatch/listwatch/fakeserver/cacher"
 )
 
 var statusKind = schema.GroupVersionKind{Version: "v1", Kind: "Status"}
@@ -18,7 +19,9 @@ func negotiateFor(r *http.Request, forms ...string) (output, error) {
 	if err != nil {
 		return out, err
 	}
-	switch r.URL.Query().Get("pretty") {
+	query := r.URL.Query()
+	out.include = query.Get("includeObject")
+	switch query.Get("pretty") {
 	case "1", "true":
 		out.pretty = true
 	case "":
@@ -35,6 +38,12 @@ func send(w http.ResponseWriter, code int, contentType string, data []byte) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-cache, private")
+	if len(data) > gzipThreshold && acceptsGzip(w) {
+		compressed := beginGzip(w, code)
+		defer compressed.close()
+		_, _ = compressed.Write(data)
+		return
+	}
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	w.WriteHeader(code)
 	_, _ = w.Write(data) // the reader is gone: nobody is left to be told
@@ -57,11 +66,46 @@ func sendObject(w http.ResponseWriter, out output, code int, gvk schema.GroupVer
 
 // sendStored writes an object of the stored kind.
 func (e encoder) sendStored(w http.ResponseWriter, code int, obj runtime.Object) error {
-	body, err := e.body(obj)
+	if err := e.checkTable(); err != nil {
+		return err
+	}
+	body, err := e.whole(obj)
 	if err != nil {
 		return err
 	}
 	return e.sendBody(w, code, body)
+}
+
+// whole is body, or the Table of one row.
+func (e encoder) whole(obj runtime.Object) ([]byte, error) {
+	if e.out.as != tableForm {
+		return e.body(obj)
+	}
+	columns, err := e.columns()
+	if err != nil {
+		return nil, err
+	}
+	return e.objectTable(obj, columns)
+}
+
+// sendItem writes an object that is kept.
+func (e encoder) sendItem(w http.ResponseWriter, item *cacher.Item) error {
+	var body []byte
+	err := e.checkTable()
+	switch {
+	case err != nil:
+	case e.out.as == tableForm:
+		var columns []byte
+		if columns, err = e.columns(); err == nil {
+			body, err = e.itemTable(item, columns)
+		}
+	default:
+		body, err = e.item(item)
+	}
+	if err != nil {
+		return err
+	}
+	return e.sendBody(w, http.StatusOK, body)
 }
 
 func (e encoder) sendBody(w http.ResponseWriter, code int, body []byte) error {
@@ -73,19 +117,10 @@ func (e encoder) sendBody(w http.ResponseWriter, code int, body []byte) error {
 	return nil
 }
 
-func (e encoder) sendList(w http.ResponseWriter, meta metav1.ListMeta, bodies [][]byte) error {
-	data, err := e.list(meta, bodies)
-	if err != nil {
-		return err
-	}
-	send(w, http.StatusOK, e.out.format.String(), data)
-	return nil
-}
-
 // sendError writes err as a Status, in the format that the request accepts if
 // it accepts any.
 func sendError(w http.ResponseWriter, r *http.Request, err error) {
-	out, negotiateErr := negotiateFor(r, partialObject, partialList)
+	out, negotiateErr := negotiateFor(r, objectForms...)
 	if negotiateErr != nil {
 		out = output{}
 	}

@@ -104,7 +104,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// Not every connection can do it; the handler may be stuck then.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(closeGrace))
 	})()
-	tracked := &trackingWriter{ResponseWriter: w}
+	tracked := &trackingWriter{ResponseWriter: w, gzip: takesGzip(r.Header)}
 	defer answerPanic(tracked, r)
 	if err := s.route(tracked, r.WithContext(ctx)); err != nil {
 		if tracked.begun {
@@ -149,10 +149,12 @@ func answerPanic(w *trackingWriter, r *http.Request) {
 	sendError(w, r, apierrors.NewInternalError(err))
 }
 
-// trackingWriter knows whether an answer has begun.
+// trackingWriter knows of a request what those who answer it need, and whether
+// the answer has begun.
 type trackingWriter struct {
 	http.ResponseWriter
 	begun bool
+	gzip  bool // the client takes answers that are compressed
 }
 
 func (t *trackingWriter) WriteHeader(code int) {

@@ -22,7 +22,7 @@ import (
 // watch streams events until the client goes, the timeout passes or the cacher
 // ends the watcher. All of these end the body, which is all that clients see.
 func (s *Server) watch(q *request) error {
-	out, err := negotiateFor(q.Request, partialObject, partialList)
+	out, err := negotiateFor(q.Request, objectForms...)
 	if err != nil {
 		return err
 	}
@@ -52,8 +52,11 @@ func (s *Server) watch(q *request) error {
 	if err != nil && !late {
 		return err
 	}
-	stream := &eventStream{encoder: newEncoder(q.resource, out), w: q.w, control: http.NewResponseController(q.w)}
-	if beginErr := stream.begin(); beginErr != nil {
+	stream, beginErr := newEventStream(q, out)
+	if beginErr == nil {
+		beginErr = stream.begin()
+	}
+	if beginErr != nil {
 		if watcher != nil {
 			watcher.Stop()
 		}
@@ -84,6 +87,20 @@ type eventStream struct {
 	encoder
 	w       http.ResponseWriter
 	control *http.ResponseController
+	// columns of the next event's Table: only the first event has them.
+	columns []byte
+}
+
+func newEventStream(q *request, out output) (*eventStream, error) {
+	s := &eventStream{encoder: newEncoder(q.resource, out), w: q.w, control: http.NewResponseController(q.w)}
+	if out.as != tableForm {
+		return s, nil
+	}
+	err := s.checkTable()
+	if err == nil {
+		s.columns, err = s.encoder.columns()
+	}
+	return s, err
 }
 
 // begin sends the headers at once: clients wait for them before they count a
@@ -139,14 +156,18 @@ func (s *eventStream) end(ctx context.Context, err error) error {
 func (s *eventStream) send(event cacher.Event) error {
 	var body []byte
 	var err error
-	if event.Type == watch.Bookmark {
+	switch {
+	case event.Type == watch.Bookmark:
 		body, err = s.bookmark(event)
-	} else {
+	case s.out.as == tableForm:
+		body, err = s.itemTable(event.Item, s.columns)
+	default:
 		body, err = s.item(event.Item)
 	}
 	if err != nil {
 		return err
 	}
+	s.columns = nullObject
 	return s.out.writeEvent(s.w, event.Type, s.kind(), body)
 }
 
@@ -160,6 +181,9 @@ func (s *eventStream) bookmark(event cacher.Event) ([]byte, error) {
 	accessor.SetResourceVersion(strconv.FormatUint(event.ResourceVersion, 10))
 	if event.InitialEventsEnd {
 		accessor.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	}
+	if s.out.as == tableForm {
+		return s.objectTable(obj, s.columns)
 	}
 	return s.body(obj)
 }

@@ -29,7 +29,7 @@ type submission struct {
 // that the body must be of.
 func (s *Server) submitted(q *request, want schema.GroupVersionKind, options runtime.Object) (submission, error) {
 	var sub submission
-	out, err := negotiateFor(q.Request, partialObject, partialList)
+	out, err := negotiateFor(q.Request, objectForms...)
 	if err != nil {
 		return sub, err
 	}
