@@ -16,10 +16,61 @@ const (
 	progressFresh = 100 * time.Millisecond
 )
 
+// buckets are the seconds since a Cacher was made. Bookmarks that are due in the
+// same one are sent at the same moment, its tick, so that one answer of the store
+// serves them all. Nothing runs at a tick for which nobody waits.
+type buckets struct {
+	born time.Time
+	seed uint64
+}
+
+// of returns the bucket of a moment.
+func (b buckets) of(t time.Time) int64 {
+	since := t.Sub(b.born)
+	if since < 0 {
+		since -= time.Second - 1 // round down
+	}
+	return int64(since / time.Second)
+}
+
+// tick returns a moment in the first quarter of a bucket, always the same one,
+// so that the Cachers of many resources are not busy all at once.
+func (b buckets) tick(bucket int64) time.Time {
+	x := (uint64(bucket) ^ b.seed) * 0x9e3779b97f4a7c15
+	jitter := time.Duration((x ^ x>>32) % uint64(time.Second/4))
+	return b.born.Add(time.Duration(bucket)*time.Second + jitter)
+}
+
+// next returns when a watcher gets its next bookmark: one period from now, or
+// shortly before the deadline if that is sooner; zero if no more is to come. A
+// moment is rounded down to its bucket. Whoever gets a bookmark before the last
+// moment, or in its bucket, gets another one in the next bucket.
+func (b buckets) next(now, deadline time.Time, period time.Duration) time.Time {
+	if period == 0 {
+		return time.Time{}
+	}
+	moment := now.Add(period)
+	if !deadline.IsZero() {
+		last := deadline.Add(-beforeDeadline)
+		if b.of(last) < b.of(now) {
+			return time.Time{}
+		}
+		if last.Before(moment) {
+			moment = last
+		}
+	}
+	bucket := b.of(moment)
+	for !b.tick(bucket).After(now) {
+		bucket++
+	}
+	return b.tick(bucket)
+}
+
 // bookmarks is a watcher's schedule: due says when the next bookmark is, and at
 // that moment the store is asked how far it is, so that the bookmark of an idle
 // resource is up to date, too. Nothing runs between those moments.
 type bookmarks struct {
+	buckets
 	period   time.Duration // 0: no bookmarks
 	deadline time.Time     // zero: none
 	// due is zero if none is to come.
@@ -32,28 +83,7 @@ type bookmarks struct {
 // schedule sets when the next bookmark is due.
 func (b *bookmarks) schedule(now time.Time) {
 	b.patience, b.answer = time.Time{}, nil
-	b.due = nextBookmark(now, b.deadline, b.period)
-}
-
-// nextBookmark is one period from now, or shortly before the deadline if that is
-// sooner; zero if no more is to come.
-func nextBookmark(now, deadline time.Time, period time.Duration) time.Time {
-	if period == 0 {
-		return time.Time{}
-	}
-	regular := now.Add(period)
-	if deadline.IsZero() {
-		return regular
-	}
-	last := deadline.Add(-beforeDeadline)
-	switch {
-	case regular.Before(last):
-		return regular
-	case last.After(now):
-		return last
-	default:
-		return time.Time{}
-	}
+	b.due = b.next(now, b.deadline, b.period)
 }
 
 // moment is when something is to be done next; zero is never.
@@ -106,10 +136,9 @@ func (w *Watcher) takeBookmark() (Event, bool) {
 	return Event{Type: watch.Bookmark, ResourceVersion: rv}, true
 }
 
-// tellsNews says whether a bookmark at rv, the cache's version, says more than
-// the watch began with. It is never less than what was delivered: the cache's
-// version only falls in a re-initialisation, which ends every watcher first.
-func (w *Watcher) tellsNews(rv uint64) bool { return rv > w.start }
+// tellsNews says whether a bookmark at rv says more than the watch began with,
+// and not less than what it delivered.
+func (w *Watcher) tellsNews(rv uint64) bool { return rv > w.start && rv >= w.delivered }
 
 // askProgress asks the store how far it is, unless it just said so, and returns
 // a channel that is closed when the answer is in.

@@ -3,6 +3,7 @@ package cacher
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 type Cacher struct {
 	options Options
 	group   *worker.Group
+	buckets buckets // of bookmarks
 	metrics metrics
 	// revisions and pages share what readers ask the store.
 	revisions flights[struct{}, uint64]
@@ -54,6 +56,7 @@ func New(options Options) (*Cacher, error) {
 	c := &Cacher{
 		options:   options,
 		group:     worker.New(context.Background()),
+		buckets:   buckets{born: time.Now(), seed: rand.Uint64()},
 		metrics:   newMetrics(options.Recorder, options.GroupResource),
 		readiness: newReadiness(),
 		window:    newWindow(&options),

@@ -78,7 +78,7 @@ func (c *Cacher) newWatcher(opts *WatchOptions) *Watcher {
 	if opts.AllowBookmarks {
 		w.bookmarks.period = c.options.BookmarkPeriod
 	}
-	w.bookmarks.deadline = opts.Deadline
+	w.bookmarks.buckets, w.bookmarks.deadline = c.buckets, opts.Deadline
 	w.bookmarks.schedule(now)
 	return w
 }
