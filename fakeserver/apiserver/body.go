@@ -39,6 +39,17 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 // decodeBody decodes an object that must be of kind want. problems are unknown
 // and duplicate fields, which do not fail it.
 func decodeBody(data []byte, f format, want schema.GroupVersionKind) (obj runtime.Object, problems []error, err error) {
+	obj, problems, got, err := decodeKind(data, f, want)
+	if err != nil {
+		return nil, nil, decodeError(err, got, want, data)
+	}
+	return obj, problems, nil
+}
+
+// decodeKind is decodeBody with the plain error, and with the kind that was
+// found if there was one.
+func decodeKind(data []byte, f format, want schema.GroupVersionKind) (
+	obj runtime.Object, problems []error, got *schema.GroupVersionKind, err error) {
 	codec := runtime.Decoder(strictJSONCodec)
 	switch f {
 	case formatYAML:
@@ -46,7 +57,7 @@ func decodeBody(data []byte, f format, want schema.GroupVersionKind) (obj runtim
 	case formatProtobuf:
 		codec = protobufCodec
 	}
-	obj, got, err := codec.Decode(data, &want, nil)
+	obj, got, err = codec.Decode(data, &want, nil)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
 		problems, err = strict.Errors(), nil
 	}
@@ -54,10 +65,7 @@ func decodeBody(data []byte, f format, want schema.GroupVersionKind) (obj runtim
 		err = fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion",
 			goPackage(got.Version), got.Kind, internalPackage(want.Group), want.Kind)
 	}
-	if err != nil {
-		return nil, nil, decodeError(err, got, want, data)
-	}
-	return obj, problems, nil
+	return obj, problems, got, err
 }
 
 // goPackage is the package that has the types of a version.

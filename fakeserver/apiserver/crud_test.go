@@ -155,13 +155,6 @@ var _ = Describe("updating", func() {
 		Entry("a deletion by hand", 422, `{"metadata":{"name":"a","deletionTimestamp":"2001-01-01T00:00:00Z"}}`,
 			`ConfigMap "a" is invalid: metadata.deletionTimestamp`),
 	)
-	bubble.It("answers a patch with 415 for now", func() {
-		r := inBubble()
-		r.configMap("a", "")
-		got := r.do("PATCH", configMaps+"/a", `{}`, "Content-Type", "application/merge-patch+json")
-		Expect(got.code).To(Equal(http.StatusUnsupportedMediaType))
-		Expect(got.at("reason")).To(Equal("UnsupportedMediaType"))
-	})
 })
 
 var _ = Describe("subresources", func() {

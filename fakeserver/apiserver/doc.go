@@ -1,5 +1,5 @@
 // Package apiserver is the HTTP face of the fake server: discovery, get, list,
-// watch, create, update, delete, /status and /scale of every resource that
+// watch, create, update, patch, apply, delete, /status and /scale of every resource that
 // client-go's generated clientset knows, over one storage.Store and one
 // cacher.Cacher per resource.
 //
@@ -12,11 +12,11 @@
 // nobody else; Close waits a second for readers that do not read, and for nobody
 // longer. All versions of a resource are views of one stored object.
 //
-// Not promised, and not there yet: PATCH (415), Table (an Accept list falls
+// Not promised, and not there yet: Table (an Accept list falls
 // through to its next form), aggregated discovery (answered in the old form,
 // which clients accept), OpenAPI, custom resources, resources that cannot be
 // listed (reviews, bindings, evictions, tokens), the deprecated /watch/ paths,
-// websockets, compression, tracking of managedFields (they are dropped),
+// websockets, compression,
 // defaulting and validation of specs beyond metadata, admission beyond the life
 // of namespaces, authentication. No controllers run: a namespace that was
 // deleted waits for PUT of /finalize, and the finalizers of foreground and

@@ -63,6 +63,10 @@ func (s *Server) choose(q *request) (func(*request) error, error) {
 		}
 	}
 	switch {
+	case q.watched && q.subresource != "":
+		return nil, errNoResource()
+	case q.watched:
+		return q.byVerb(map[string]verb{http.MethodGet: {"watch", s.watch}})
 	case q.subresource != "":
 		return s.chooseSub(q)
 	case q.name != "":
@@ -117,10 +121,4 @@ func (q *request) byVerb(verbs map[string]verb) (func(*request) error, error) {
 		return nil, errMethod()
 	}
 	return v.answer, nil
-}
-
-// patch says that there are no patches yet.
-func (s *Server) patch(*request) error {
-	return newStatusError(http.StatusUnsupportedMediaType, "UnsupportedMediaType",
-		"the body of the request was in an unknown format - this server accepts no patches")
 }
