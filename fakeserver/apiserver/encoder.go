@@ -2,13 +2,10 @@ package apiserver
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
-	"io"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/yaml"
 
 	"github.com/listwatch/listwatch/fakeserver/cacher"
@@ -91,26 +88,4 @@ func (o output) finish(gvk schema.GroupVersionKind, body []byte) ([]byte, error)
 		return indented.Bytes(), nil
 	}
 	return append(bytes.Clone(body), '\n'), nil
-}
-
-// writeEvent writes one frame of a watch. gvk and body are those of the object;
-// the frame is one Write, so that it is never cut by another's.
-func (o output) writeEvent(w io.Writer, t watch.EventType, gvk schema.GroupVersionKind, body []byte) error {
-	var frame []byte
-	if o.format == formatProtobuf {
-		object := appendEnvelope(make([]byte, 0, len(body)+128), gvk, body)
-		raw := appendField(nil, 1, object)
-		frame = make([]byte, 4, len(raw)+32)
-		frame = appendField(frame, 1, []byte(t))
-		frame = appendField(frame, 2, raw)
-		binary.BigEndian.PutUint32(frame, uint32(len(frame)-4))
-	} else {
-		frame = append(make([]byte, 0, len(body)+40), `{"type":"`...)
-		frame = append(frame, t...)
-		frame = append(frame, `","object":`...)
-		frame = append(frame, body...)
-		frame = append(frame, "}\n"...)
-	}
-	_, err := w.Write(frame)
-	return err
 }

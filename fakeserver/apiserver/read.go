@@ -54,7 +54,23 @@ func (q *request) listOptions() (internalversion.ListOptions, error) {
 		return options, apierrors.NewBadRequest(err.Error())
 	}
 	options.FieldSelector = selector
+	if q.watched && q.name != "" {
+		return options, q.selectName(&options)
+	}
 	return options, nil
+}
+
+// selectName restricts a watch to the object that its path names.
+func (q *request) selectName(options *internalversion.ListOptions) error {
+	selector := fields.OneTermEqualSelector("metadata.name", q.name)
+	if given := options.FieldSelector; given != nil && !given.Empty() {
+		if name, ok := requiredName(given); !ok || name != q.name {
+			return apierrors.NewBadRequest("fieldSelector metadata.name doesn't match requested name")
+		}
+		selector = given
+	}
+	options.FieldSelector = selector
+	return nil
 }
 
 // predicate says which objects a list or watch is about.
@@ -84,11 +100,7 @@ func (s *Server) get(q *request) error {
 	if err := decodeQuery(q.URL.Query(), &options); err != nil {
 		return err
 	}
-	reader, err := q.objects.reader(q.Context())
-	if err != nil {
-		return err
-	}
-	item, err := reader.Get(q.Context(), q.namespace, q.name, options.ResourceVersion)
+	item, err := q.objects.getObject(q.Context(), cacher.Scope{Namespace: q.namespace, Name: q.name}, options.ResourceVersion)
 	if err != nil {
 		return err
 	}
@@ -122,11 +134,7 @@ func (s *Server) list(q *request) error {
 	if err != nil {
 		return err
 	}
-	reader, err := q.objects.reader(q.Context())
-	if err != nil {
-		return err
-	}
-	result, err := reader.List(q.Context(), cacher.ListOptions{
+	result, err := q.objects.listObjects(q.Context(), cacher.ListOptions{
 		Predicate:       q.predicate(options),
 		ResourceVersion: options.ResourceVersion,
 		Match:           options.ResourceVersionMatch,

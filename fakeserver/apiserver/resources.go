@@ -36,6 +36,7 @@ type storedKind struct {
 	goType    reflect.Type
 	prefix    string // of its keys in the store, "/pods/"
 	hasStatus bool
+	uncached  bool // see there
 	behaviour behaviour
 	labels    fieldLabels
 }
@@ -248,7 +249,7 @@ func shareStorage(all []*resource) {
 		name := gr.String()
 		stored[gr] = &storedKind{
 			resource: gr, gvk: r.gvk, goType: r.goType, prefix: "/" + name + "/",
-			hasStatus: r.hasStatus, behaviour: behaviourOf(gr, r.goType), labels: fieldLabelsOf(gr),
+			hasStatus: r.hasStatus, uncached: uncached[gr], behaviour: behaviourOf(gr, r.goType), labels: fieldLabelsOf(gr),
 		}
 	}
 	for _, r := range all {

@@ -163,11 +163,11 @@ func eventCells(o *corev1.Event) []any {
 		about = strings.ToLower(o.InvolvedObject.Kind) + "/" + about
 	}
 	return []any{
-		last, o.Type, o.Reason, about, o.InvolvedObject.FieldPath, eventSource(o), strings.TrimSpace(o.Message), first, count, o.Name,
+		last, o.Type, o.Reason, about, o.InvolvedObject.FieldPath, eventReporter(o), strings.TrimSpace(o.Message), first, count, o.Name,
 	}
 }
 
-func eventSource(o *corev1.Event) string {
+func eventReporter(o *corev1.Event) string {
 	component, instance := o.Source.Component, o.Source.Host
 	if component == "" {
 		component = o.ReportingController

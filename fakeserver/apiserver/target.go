@@ -28,6 +28,7 @@ type target struct {
 	namespace   string
 	name        string
 	subresource string
+	watched     bool // below /watch/, the old way to watch
 }
 
 // parsePath reads an escaped path. One trailing slash is allowed; empty segments
@@ -82,6 +83,9 @@ var namespaceSubresources = map[string]bool{"status": true, "finalize": true}
 
 func (t target) below(segments []string) target {
 	t.kind = targetResource
+	if segments[0] == "watch" && len(segments) > 1 {
+		t.watched, segments = true, segments[1:]
+	}
 	if segments[0] == "namespaces" && len(segments) > 2 && !(len(segments) == 3 && namespaceSubresources[segments[2]]) {
 		t.namespace, segments = segments[1], segments[2:]
 	}

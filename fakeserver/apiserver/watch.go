@@ -5,19 +5,26 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"net/http"
-	"reflect"
-	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/listwatch/listwatch/fakeserver/cacher"
 )
+
+// eventSource is where the events of a watch come from.
+type eventSource interface {
+	Next(ctx context.Context) (cacher.Event, error)
+	Pending() bool
+	Stop()
+}
+
+// refusal is the source of a watch that is told an error instead of events.
+type refusal struct{ err error }
+
+func (r refusal) Next(context.Context) (cacher.Event, error) { return cacher.Event{}, r.err }
+func (r refusal) Pending() bool                              { return true }
+func (r refusal) Stop()                                      {}
 
 // watch streams events until the client goes, the timeout passes or the cacher
 // ends the watcher. All of these end the body, which is all that clients see.
@@ -36,40 +43,54 @@ func (s *Server) watch(q *request) error {
 	deadline := time.Now().Add(s.watchTimeout(options))
 	ctx, cancel := context.WithDeadline(q.Context(), deadline)
 	defer cancel()
-	reader, err := q.objects.reader(q.Context())
+	source, err := q.openWatch(ctx, options, deadline)
 	if err != nil {
 		return err
 	}
-	watcher, err := reader.Watch(ctx, cacher.WatchOptions{
+	defer source.Stop()
+	if out.as == partialList {
+		source = refusal{io.EOF} // recorded: nothing is sent in this form
+	}
+	stream, err := newEventStream(q, out)
+	if err != nil {
+		return err
+	}
+	if isWebSocket(q.Request) {
+		return stream.serveWebSocket(ctx, q, source)
+	}
+	// Only a watch that serves as a list is worth compressing.
+	compress := deref(options.SendInitialEvents) && options.AllowWatchBookmarks && acceptsGzip(q.w)
+	if stream.transport, err = beginStream(q.w, out.format, compress); err != nil {
+		return err
+	}
+	return stream.run(ctx, source)
+}
+
+// openWatch opens a watch. One whose time passes first is open and ends empty.
+func (q *request) openWatch(ctx context.Context, options internalversion.ListOptions, deadline time.Time) (eventSource, error) {
+	opts := cacher.WatchOptions{
 		Predicate:         q.predicate(options),
 		ResourceVersion:   options.ResourceVersion,
 		SendInitialEvents: options.SendInitialEvents,
 		Match:             options.ResourceVersionMatch,
 		AllowBookmarks:    options.AllowWatchBookmarks,
 		Deadline:          deadline,
-	})
-	late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
-	if err != nil && !late {
-		return err
 	}
-	stream, beginErr := newEventStream(q, out)
-	if beginErr == nil {
-		beginErr = stream.begin()
+	reader, err := q.objects.reader(q.Context())
+	if err != nil {
+		return nil, err
 	}
-	if beginErr != nil {
-		if watcher != nil {
-			watcher.Stop()
-		}
-		return beginErr
+	if err := q.objects.refuseWatch(ctx, opts); err != nil {
+		return refusal{err}, nil
 	}
-	if late {
-		return nil // the timeout passed before there was a watch: it ends empty
+	watcher, err := reader.Watch(ctx, opts)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return refusal{io.EOF}, nil
+	case err != nil:
+		return nil, err
 	}
-	defer watcher.Stop()
-	if out.as == partialList {
-		return nil // recorded: nothing is sent in this form
-	}
-	return stream.run(ctx, watcher)
+	return watcher, nil
 }
 
 // watchTimeout spreads the ends of watches that name none, so that clients do
@@ -80,110 +101,4 @@ func (s *Server) watchTimeout(options internalversion.ListOptions) time.Duration
 	}
 	least := float64(s.options.MinWatchTimeout)
 	return time.Duration(least * (1 + rand.Float64()))
-}
-
-// eventStream writes events as frames.
-type eventStream struct {
-	encoder
-	w       http.ResponseWriter
-	control *http.ResponseController
-	// columns of the next event's Table: only the first event has them.
-	columns []byte
-}
-
-func newEventStream(q *request, out output) (*eventStream, error) {
-	s := &eventStream{encoder: newEncoder(q.resource, out), w: q.w, control: http.NewResponseController(q.w)}
-	if out.as != tableForm {
-		return s, nil
-	}
-	err := s.checkTable()
-	if err == nil {
-		s.columns, err = s.encoder.columns()
-	}
-	return s, err
-}
-
-// begin sends the headers at once: clients wait for them before they count a
-// watch as open.
-func (s *eventStream) begin() error {
-	contentType := s.out.format.String()
-	if s.out.format == formatProtobuf {
-		contentType += ";stream=watch"
-	}
-	h := s.w.Header()
-	h.Set("Content-Type", contentType)
-	h.Set("Cache-Control", "no-cache, private")
-	s.w.WriteHeader(http.StatusOK)
-	return s.control.Flush()
-}
-
-// run copies events until the watch ends. It flushes when nothing more is
-// waiting, so that a burst is sent in few pieces and nothing is held back.
-func (s *eventStream) run(ctx context.Context, watcher *cacher.Watcher) error {
-	for {
-		event, err := watcher.Next(ctx)
-		if err != nil {
-			return s.end(ctx, err)
-		}
-		if err := s.send(event); err != nil {
-			return err
-		}
-		if !watcher.Pending() {
-			if err := s.control.Flush(); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// end tells the client why the watch is over, unless it is over in an orderly
-// way.
-func (s *eventStream) end(ctx context.Context, err error) error {
-	if errors.Is(err, io.EOF) || ctx.Err() != nil {
-		return nil
-	}
-	status := statusOf(err)
-	body, err := encodeBody(&status, statusKind, s.out.format)
-	if err != nil {
-		return err
-	}
-	if err := s.out.writeEvent(s.w, watch.Error, statusKind, body); err != nil {
-		return err
-	}
-	return s.control.Flush()
-}
-
-func (s *eventStream) send(event cacher.Event) error {
-	var body []byte
-	var err error
-	switch {
-	case event.Type == watch.Bookmark:
-		body, err = s.bookmark(event)
-	case s.out.as == tableForm:
-		body, err = s.itemTable(event.Item, s.columns)
-	default:
-		body, err = s.item(event.Item)
-	}
-	if err != nil {
-		return err
-	}
-	s.columns = nullObject
-	return s.out.writeEvent(s.w, event.Type, s.kind(), body)
-}
-
-// bookmark is an empty object that has a resourceVersion.
-func (s *eventStream) bookmark(event cacher.Event) ([]byte, error) {
-	obj := reflect.New(s.resource.stored.goType).Interface().(runtime.Object)
-	accessor, err := meta.Accessor(obj)
-	if err != nil {
-		return nil, err
-	}
-	accessor.SetResourceVersion(strconv.FormatUint(event.ResourceVersion, 10))
-	if event.InitialEventsEnd {
-		accessor.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
-	}
-	if s.out.as == tableForm {
-		return s.objectTable(obj, s.columns)
-	}
-	return s.body(obj)
 }
