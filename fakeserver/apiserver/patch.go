@@ -60,7 +60,7 @@ func (s *Server) readPatch(q *request, of tracking) (output, *patch, error) {
 	if !p.known() {
 		return output{}, nil, errPatchType()
 	}
-	out, err := negotiateFor(q.Request, partialObject, partialList)
+	out, err := negotiateFor(q.Request, objectForms...)
 	if err != nil {
 		return out, nil, err
 	}
