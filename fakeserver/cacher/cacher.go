@@ -34,10 +34,13 @@ type Cacher struct {
 	// rv is the resource version that the cache has reached: all changes up to it
 	// are in. Invariant: not less than that of any change in the window.
 	rv uint64
-	// writer is the feed's own tree; latest is the published copy of it.
+	// writer is the feed's own tree, nil if nothing is known; latest is the published
+	// copy of it, zero until somebody needs it (see state).
 	writer *tree
 	latest state
 	window window
+	// idle is the timer that shrinks an idle window; nil while that is small.
+	idle *time.Timer
 	// trusted is the least resource version whose snapshot may be served.
 	trusted uint64
 
@@ -73,6 +76,9 @@ func (c *Cacher) Close() {
 	c.mu.Lock()
 	c.readiness.to(closed, ErrClosed)
 	ended := c.watchers.endAll()
+	if c.idle != nil {
+		c.idle.Stop()
+	}
 	c.mu.Unlock()
 	wakeAll(ended)
 }
@@ -111,6 +117,7 @@ func (c *Cacher) replace(items []*Item, rv uint64) {
 	c.writer = built
 	c.latest = state{built.Copy()}
 	c.window.reset(c.latest, rv)
+	c.metrics.capacity(float64(len(c.window.ring)))
 	c.rv = rv
 	c.readiness.to(ready, nil)
 	reached := c.waiters.reached(rv)
@@ -139,9 +146,15 @@ func (c *Cacher) apply(event storage.Event, next *Item) {
 	c.rv = max(c.rv, rv)
 	var woken []*Watcher
 	if prev != nil || next != nil {
-		c.latest = state{c.writer.Copy()}
-		added := &change{rv: rv, at: now, prev: prev, next: next, state: c.latest}
+		c.latest = state{}
+		added := &change{rv: rv, at: now, prev: prev, next: next}
+		if c.window.due(c.writer.Len()) {
+			added.state = c.state()
+		}
+		before := len(c.window.ring)
 		c.window.add(added)
+		c.resized(before)
+		c.armIdle()
 		woken = c.watchers.dispatch(added)
 	}
 	reached := c.waiters.reached(c.rv)
@@ -211,7 +224,7 @@ func (c *Cacher) distrust(generation uint64, cause error) {
 }
 
 // forget drops the state, of which nothing may be used any more. It needs mu.
-func (c *Cacher) forget() { c.latest, c.rv = state{}, 0 }
+func (c *Cacher) forget() { c.writer, c.latest, c.rv = nil, state{}, 0 }
 
 // closeAll closes channels that somebody waits on.
 func closeAll(channels []chan struct{}) {

@@ -61,18 +61,9 @@ func (c *Cacher) view(need listNeed) listView {
 	defer c.mu.Unlock()
 	view := listView{phase: c.readiness.phase, ahead: need.rv > c.rv}
 	if need.kind == exactState && !view.ahead {
-		_, view.snapshot = c.snapshot(need.rv)
+		view.snapshot = c.hasSnapshot(need.rv)
 	}
 	return view
-}
-
-// snapshot returns the state at rv, which the cache has reached, if that is
-// known and to be relied on. It needs mu.
-func (c *Cacher) snapshot(rv uint64) (state, bool) {
-	if rv < c.trusted {
-		return state{}, false
-	}
-	return c.window.stateAt(rv)
 }
 
 // serve answers a list on its route.
@@ -89,10 +80,7 @@ func (c *Cacher) serve(ctx context.Context, opts *ListOptions, need listNeed, ro
 	case theCache:
 		return c.listFromCache(opts, need)
 	case theSnapshot:
-		c.mu.Lock()
-		found, ok := c.snapshot(need.rv)
-		c.mu.Unlock()
-		if ok {
+		if found, ok := c.snapshot(need.rv); ok {
 			return c.read(found, need.rv, opts, need), nil
 		}
 		return c.listFromStore(ctx, opts, need)
@@ -120,7 +108,7 @@ func (c *Cacher) current() (state, uint64, error) {
 	if c.readiness.phase != ready {
 		return state{}, 0, c.readiness.refusal(&c.options)
 	}
-	return c.latest, c.rv, nil
+	return c.state(), c.rv, nil
 }
 
 // read answers with a page of a state.

@@ -214,7 +214,7 @@ func TestTheStoreAnswersForSnapshotsThatAreGone(t *testing.T) {
 			r.put("n/0", "0")
 		}
 		synctest.Wait()
-		if _, ok := r.cacher.window.stateAt(7); ok {
+		if _, ok := r.cacher.snapshot(7); ok {
 			t.Fatal("the snapshot is still there")
 		}
 		r.expectList(ListOptions{ResourceVersion: "7", Match: exact}, "n/0 n/1 n/2 n/3 n/4 n/5@7")

@@ -144,13 +144,14 @@ func (c *Cacher) listStore(ctx context.Context) ([]*Item, int64, error) {
 // itemOf returns the item of a stored version: the cache's own if it has that
 // version as its newest, so that the work of decoding and encoding is shared.
 func (c *Cacher) itemOf(kv storage.KeyValue) (*Item, error) {
+	var known *Item
 	c.mu.Lock()
-	latest := c.latest
+	if c.writer != nil {
+		known, _ = c.writer.Get(kv.Key[len(c.options.Prefix):])
+	}
 	c.mu.Unlock()
-	if latest.items != nil {
-		if item := latest.get(kv.Key[len(c.options.Prefix):]); item != nil && item.ResourceVersion == uint64(kv.ModRevision) {
-			return item, nil
-		}
+	if known != nil && known.ResourceVersion == uint64(kv.ModRevision) {
+		return known, nil
 	}
 	return c.decode(kv)
 }

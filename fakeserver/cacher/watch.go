@@ -125,7 +125,7 @@ func (c *Cacher) register(w *Watcher, route watchRoute) error {
 		w.cursor = c.window.after(route.rv)
 	default:
 		w.start = c.rv
-		w.initial = &initialEvents{state: c.latest, predicate: &w.predicate, rv: c.rv, bookmark: route.bookmark}
+		w.initial = &initialEvents{state: c.state(), predicate: &w.predicate, rv: c.rv, bookmark: route.bookmark}
 		w.owesBookmark.Store(route.bookmark)
 	}
 	if w.initial == nil {

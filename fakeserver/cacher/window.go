@@ -15,7 +15,8 @@ type change struct {
 	at  time.Time
 	// prev and next are the versions before and after; one of them may be nil.
 	prev, next *Item
-	// state is the collection after the change; the zero state once forgotten.
+	// state is the collection after the change, where somebody took the trouble to
+	// make it; the zero state elsewhere.
 	state state
 
 	deletion sync.Once
@@ -29,8 +30,10 @@ func (c *change) gone() *Item {
 	return c.deleted
 }
 
-// window is a ring of the newest changes, and the states that go with them. Its
-// methods need the Cacher's mutex.
+// window is a ring of the newest changes. With the newest state they give every
+// state in between: changes are undone, newest first. So that this never takes
+// long, the state after a change is kept now and then. Its methods need the
+// Cacher's mutex.
 type window struct {
 	min, max int
 	fresh    time.Duration
@@ -41,15 +44,28 @@ type window struct {
 	start, end uint64
 	// floor is the oldest resource version that a watch may start from.
 	floor uint64
-	// base is the state before the oldest change, from baseRV on.
+	// evicted: the floor does not account for what was forgotten yet.
+	evicted bool
+	// baseRV is the resource version from which on states are known; base is the
+	// state before the oldest change, if it was made.
 	base   state
 	baseRV uint64
+	// spacing is the least number of changes between two states that are kept;
+	// since counts those after the last one.
+	spacing, since int
 	// compacted: nothing older may be served.
 	compacted uint64
 }
 
+// defaultSpacing bounds what a state costs that was not kept: some hundred
+// changes undone, which is a fraction of a millisecond.
+const defaultSpacing = 256
+
 func newWindow(o *Options) window {
-	return window{min: o.MinCapacity, max: o.MaxCapacity, fresh: o.Fresh, ring: make([]*change, o.MinCapacity)}
+	return window{
+		min: o.MinCapacity, max: o.MaxCapacity, fresh: o.Fresh,
+		ring: make([]*change, o.MinCapacity), spacing: defaultSpacing,
+	}
 }
 
 // reset empties the window; the collection is base at rv. Sequence numbers go on.
@@ -58,6 +74,7 @@ func (w *window) reset(base state, rv uint64) {
 	w.start = w.end
 	w.base, w.baseRV = base, rv
 	w.floor = max(rv, w.compacted)
+	w.since = 0
 }
 
 // get returns the change with a sequence number in [start, end).
@@ -66,7 +83,6 @@ func (w *window) get(seq uint64) *change { return w.ring[seq%uint64(len(w.ring))
 // add appends a change and numbers it. A full window grows or shrinks first, or
 // forgets its oldest change.
 func (w *window) add(c *change) {
-	first := w.start
 	if int(w.end-w.start) == len(w.ring) {
 		oldest := w.get(w.start)
 		quarter := w.get(w.end - uint64(max(1, len(w.ring)/4)))
@@ -78,9 +94,45 @@ func (w *window) add(c *change) {
 	c.seq = w.end
 	w.ring[w.end%uint64(len(w.ring))] = c
 	w.end++
-	if w.start != first { // something was forgotten
+	w.settle()
+}
+
+// settle moves the floor behind changes that were forgotten.
+func (w *window) settle() {
+	if w.evicted {
+		w.evicted = false
 		w.floor = max(w.get(w.start).rv-1, w.floor)
 	}
+}
+
+// due says whether the state after the next change is to be kept: the more keys
+// there are, the more memory each such state takes for itself.
+func (w *window) due(size int) bool {
+	w.since++
+	if w.since < max(w.spacing, size/8) {
+		return false
+	}
+	w.since = 0
+	return true
+}
+
+// idle halves a window that got no change for the fresh duration, and returns
+// when to look again; 0 if it is as small as can be.
+func (w *window) idle(now time.Time) time.Duration {
+	if len(w.ring) == w.min {
+		return 0
+	}
+	if w.end > w.start {
+		if quiet := now.Sub(w.get(w.end - 1).at); quiet < w.fresh {
+			return w.fresh - quiet
+		}
+	}
+	w.resize(max(len(w.ring)/2, w.min))
+	w.settle()
+	if len(w.ring) == w.min {
+		return 0
+	}
+	return w.fresh
 }
 
 // evict forgets the oldest change.
@@ -89,6 +141,7 @@ func (w *window) evict() {
 	oldest := w.ring[slot]
 	w.ring[slot] = nil
 	w.start++
+	w.evicted = true
 	w.base, w.baseRV = oldest.state, oldest.rv
 }
 
@@ -114,17 +167,34 @@ func (w *window) after(rv uint64) uint64 {
 	return w.start + uint64(n)
 }
 
-// stateAt returns the collection at rv, which the cache must have reached, and
-// whether it is still known.
-func (w *window) stateAt(rv uint64) (state, bool) {
-	if rv < w.compacted {
-		return state{}, false
+// knows says whether the collection at rv, which the cache must have reached,
+// can be told.
+func (w *window) knows(rv uint64) bool { return rv >= w.baseRV && rv >= w.compacted }
+
+// nearest returns a state that was kept, and the number of the change that
+// follows it: the closest one from the state before the change numbered seq on.
+// Without any it returns the zero state and the end.
+func (w *window) nearest(seq uint64) (state, uint64) {
+	if seq == w.start && w.base.items != nil {
+		return w.base, seq
 	}
-	found, from := w.base, w.baseRV
-	if seq := w.after(rv); seq > w.start {
-		found, from = w.get(seq-1).state, w.get(seq-1).rv
+	for at := max(seq, w.start+1); at <= w.end; at++ {
+		if kept := w.get(at - 1).state; kept.items != nil {
+			return kept, at
+		}
 	}
-	return found, found.items != nil && rv >= from
+	return state{}, w.end
+}
+
+// keep remembers the state before the change numbered seq, if that still is in
+// the window.
+func (w *window) keep(seq uint64, made state) {
+	switch {
+	case seq == w.start:
+		w.base = made
+	case seq > w.start && seq <= w.end:
+		w.get(seq - 1).state = made
+	}
 }
 
 // compact forgets what was before rv. Changes stay for the watchers that have

@@ -45,28 +45,13 @@ func (o *windowOracle) floor() uint64 {
 	return max(o.changes[o.first].rv-1, o.compacted)
 }
 
-// stateAt is the version of the state at rv, false if it must not be known.
-func (o *windowOracle) stateAt(rv uint64) (uint64, bool) {
+// knows says whether the state at rv may be told.
+func (o *windowOracle) knows(rv uint64) bool {
 	known := o.base
 	if o.first > 0 {
 		known = o.changes[o.first-1].rv
 	}
-	if rv < known || rv < o.compacted {
-		return 0, false
-	}
-	for _, c := range o.changes[o.first:] {
-		if c.rv <= rv {
-			known = c.rv
-		}
-	}
-	return known, true
-}
-
-// stateNamed is a state recognisable by the version at which it came to be.
-func stateNamed(rv uint64) state {
-	items := new(tree)
-	items.Set("is", &Item{ResourceVersion: rv})
-	return state{items}
+	return rv >= known && rv >= o.compacted
 }
 
 func TestTheWindowEqualsAListOfAllChanges(t *testing.T) {
@@ -74,7 +59,7 @@ func TestTheWindowEqualsAListOfAllChanges(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		w := newWindow(&Options{MinCapacity: 3, MaxCapacity: 24, Fresh: time.Minute})
 		oracle := &windowOracle{base: 5}
-		w.reset(stateNamed(5), 5)
+		w.reset(state{}, 5)
 		rv, now := uint64(5), time.Now()
 		for range 300 {
 			rv += 1 + random.Uint64N(3)
@@ -82,7 +67,7 @@ func TestTheWindowEqualsAListOfAllChanges(t *testing.T) {
 			if random.IntN(40) == 0 {
 				now = now.Add(10 * time.Minute) // lets it shrink
 			}
-			added := &change{rv: rv, at: now, state: stateNamed(rv)}
+			added := &change{rv: rv, at: now}
 			w.add(added)
 			oracle.changes = append(oracle.changes, added)
 			oracle.first = len(oracle.changes) - int(w.end-w.start)
@@ -111,10 +96,8 @@ func compareWindow(w *window, oracle *windowOracle, newest uint64) string {
 		}
 	}
 	for rv := max(newest, 40) - 40; rv <= newest; rv++ {
-		got, ok := w.stateAt(rv)
-		want, known := oracle.stateAt(rv)
-		if ok != known || (ok && got.get("is").ResourceVersion != want) {
-			return fmt.Sprintf("state at %d known: %v, want %d, %v", rv, ok, want, known)
+		if got := w.knows(rv); got != oracle.knows(rv) {
+			return fmt.Sprintf("state at %d known: %v", rv, got)
 		}
 		if seq := w.after(rv); seq < w.end && w.get(seq).rv <= rv || seq > w.start && w.get(seq-1).rv > rv {
 			return fmt.Sprintf("after %d is wrong", rv)
@@ -123,21 +106,43 @@ func compareWindow(w *window, oracle *windowOracle, newest uint64) string {
 	return ""
 }
 
-func TestCompactionForgetsStatesAndOutlivesAReset(t *testing.T) {
+func TestTheFloorOutlivesAReset(t *testing.T) {
 	w := newWindow(&Options{MinCapacity: 8, MaxCapacity: 8, Fresh: time.Minute})
-	w.reset(stateNamed(1), 1)
+	w.reset(state{}, 1)
 	for rv := uint64(2); rv <= 5; rv++ {
-		w.add(&change{rv: rv, state: stateNamed(rv)})
+		w.add(&change{rv: rv})
 	}
 	w.compact(4)
-	kept := w.base.items != nil
-	for seq := w.start; seq < w.end; seq++ {
-		if c := w.get(seq); (c.state.items != nil) != (c.rv >= 4) {
-			t.Errorf("the state at %d is kept: %v", c.rv, c.state.items != nil)
+	if w.reset(state{}, 3); w.floor != 4 {
+		t.Errorf("floor %d", w.floor)
+	}
+}
+
+func TestAnIdleWindowHalvesOncePerFreshDurationAndKeepsTheNewest(t *testing.T) {
+	w := newWindow(&Options{MinCapacity: 4, MaxCapacity: 64, Fresh: time.Minute})
+	w.reset(state{}, 1)
+	start := time.Now()
+	for rv := uint64(2); rv <= 33; rv++ {
+		w.add(&change{rv: rv, at: start})
+	}
+	for _, step := range []struct {
+		after, again    time.Duration
+		capacity, floor int
+	}{
+		{0, time.Minute, 32, 1},
+		{20 * time.Second, 40 * time.Second, 32, 1},
+		{60 * time.Second, time.Minute, 16, 17},
+		{120 * time.Second, time.Minute, 8, 25},
+		{180 * time.Second, 0, 4, 29},
+		{240 * time.Second, 0, 4, 29},
+	} {
+		again := w.idle(start.Add(step.after))
+		if again != step.again || len(w.ring) != step.capacity || int(w.floor) != step.floor {
+			t.Errorf("after %v: capacity %d, floor %d, again in %v", step.after, len(w.ring), w.floor, again)
 		}
 	}
-	w.reset(stateNamed(3), 3)
-	if kept || w.floor != 4 {
-		t.Errorf("the base is kept: %v, floor %d", kept, w.floor)
+	w.add(&change{rv: 40, at: start.Add(time.Hour)})
+	if w.get(w.start).rv != 31 || w.floor != 30 {
+		t.Errorf("the oldest is %d, floor %d", w.get(w.start).rv, w.floor)
 	}
 }
