@@ -34,6 +34,7 @@ type dispatch struct {
 	waits   []atomic.Int32
 	running sync.WaitGroup
 	open    []stream
+	closing atomic.Bool
 }
 
 // fan says who watches what.
@@ -62,9 +63,15 @@ func newDispatch(tb testing.TB, f fan, side newSide) *dispatch {
 	}
 	for i := range f.watchers {
 		group := i % f.groups
-		s := d.side.watch(f.scope(group), d.now, f.format)
-		d.open = append(d.open, s)
-		d.running.Go(func() { s.each(d.receiver(group)) })
+		side.as(func() {
+			s := d.side.watch(f.scope(group), d.now, f.format)
+			d.open = append(d.open, s)
+			d.running.Go(func() {
+				if s.each(d.receiver(group)); !d.closing.Load() {
+					panic("a watch of " + side.name + " ended: the loop would wait for ever")
+				}
+			})
+		})
 	}
 	return d
 }
@@ -101,6 +108,7 @@ func (d *dispatch) push(n int) {
 }
 
 func (d *dispatch) close() {
+	d.closing.Store(true)
 	for _, s := range d.open {
 		s.stop()
 	}
@@ -244,9 +252,11 @@ func newQuiet(tb testing.TB, n int, side newSide) *quiet {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		s := q.side.watch(scope{labels: labels.NewSelector().Add(*in)}, q.now, bare)
-		q.open = append(q.open, s)
-		q.running.Go(func() { s.each(q.receiver(i == 0)) })
+		side.as(func() {
+			s := q.side.watch(scope{labels: labels.NewSelector().Add(*in)}, q.now, bare)
+			q.open = append(q.open, s)
+			q.running.Go(func() { s.each(q.receiver(i == 0)) })
+		})
 	}
 	return q
 }

@@ -25,10 +25,12 @@ type ours struct {
 	sink   sink
 }
 
-func newOurs(tb testing.TB, memory *storage.Memory, decode decode) side {
+var newOurs = newSide{"ours", makeOurs}
+
+func makeOurs(tb testing.TB, memory *storage.Memory, decode decode) side {
 	options := cacher.Options{
 		Store: memory, Prefix: podsPrefix, Decode: decode, Fields: selectable,
-		GroupResource: schema.GroupResource{Resource: "pods"},
+		GroupResource: schema.GroupResource{Resource: "pods"}, TriggerField: nodeNameName,
 	}
 	made, err := cacher.New(options)
 	if err != nil {

@@ -18,15 +18,13 @@ import (
 	"github.com/listwatch/listwatch/fakeserver/storage"
 )
 
-// errReadOnly is the answer to writes: benchmarks write to the store itself.
-var errReadOnly = errors.New("bench: the adapter does not write")
-
 // peerStorage lets kube-apiserver's watch cache follow our store: what its etcd3
 // storage is to etcd. Like that it has one goroutine per watch, which decodes
 // and sends into a channel of 100.
 type peerStorage struct {
-	memory *storage.Memory
-	decode decode
+	upstream.Interface // is nil: writes, which benchmarks send to the store itself
+	memory             *storage.Memory
+	decode             decode
 
 	mu      sync.Mutex
 	watches map[*peerWatch]struct{} // guarded by mu
@@ -49,22 +47,6 @@ func init() {
 func (s *peerStorage) IsWatchListSemanticsUnSupported() bool { return true }
 
 func (s *peerStorage) Versioner() upstream.Versioner { return upstream.APIObjectVersioner{} }
-
-func (s *peerStorage) Create(context.Context, string, runtime.Object, runtime.Object, uint64) error {
-	return errReadOnly
-}
-
-func (s *peerStorage) Delete(context.Context, string, runtime.Object, *upstream.Preconditions, upstream.ValidateObjectFunc,
-	runtime.Object, upstream.DeleteOptions,
-) error {
-	return errReadOnly
-}
-
-func (s *peerStorage) GuaranteedUpdate(context.Context, string, runtime.Object, bool, *upstream.Preconditions,
-	upstream.UpdateFunc, runtime.Object,
-) error {
-	return errReadOnly
-}
 
 func (s *peerStorage) Get(ctx context.Context, key string, opts upstream.GetOptions, into runtime.Object) error {
 	kv, err := s.memory.Get(ctx, key, 0)

@@ -31,7 +31,9 @@ type peer struct {
 	sink      sink
 }
 
-func newPeer(tb testing.TB, memory *storage.Memory, decode decode) side {
+var newPeer = newSide{"peer", makePeer}
+
+func makePeer(tb testing.TB, memory *storage.Memory, decode decode) side {
 	store := &peerStorage{memory: memory, decode: decode}
 	made, err := cacher.NewCacherFromConfig(cacher.Config{
 		Storage: store, Versioner: store.Versioner(), GroupResource: schema.GroupResource{Resource: "pods"},

@@ -1,25 +1,29 @@
 package bench
 
 import (
+	"flag"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"syscall"
 	"testing"
 	"time"
 )
 
-const (
-	// leastPairs is how often each side is measured at least; -benchtime 20x makes
-	// it twenty.
-	leastPairs = 5
-	// roundTime is about how long a round takes.
-	roundTime = 100 * time.Millisecond
-)
+// leastPairs is how often each side is measured at least; -benchtime 20x makes
+// it twenty.
+const leastPairs = 5
+
+// roundTime is about how long a round takes. Longer ones make better profiles.
+var roundTime = flag.Duration("round", 100*time.Millisecond, "the time that one side is measured before it is the other's turn")
 
 // sample is the cost of some operations.
 type sample struct {
-	ops       float64
-	wall, cpu time.Duration
+	ops  float64
+	wall time.Duration
+	// cpu includes collect, which is the part of a garbage collection that the
+	// allocated bytes bring nearer at GOGC=100.
+	cpu, collect time.Duration
 	// bytes were allocated.
 	bytes float64
 }
@@ -48,17 +52,21 @@ type comparison struct {
 	scale float64
 }
 
-// run lets the sides take turns. One iteration of b is a pair of rounds.
+// run lets the sides take turns. One iteration of b is a pair of rounds. The
+// garbage collector is off meanwhile, so that no round pays for another: see take.
 func (c comparison) run(b *testing.B) {
 	b.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	if c.scale == 0 {
 		c.scale = 1
 	}
-	ours, peer := c.rounds(c.ours), c.rounds(c.peer)
+	asOurs := func(n int) { newOurs.as(func() { c.ours(n) }) }
+	asPeer := func(n int) { newPeer.as(func() { c.peer(n) }) }
+	ours, peer := c.rounds(asOurs), c.rounds(asPeer)
 	var us, them []sample
 	pair := func() {
-		us = append(us, c.take(c.ours, ours))
-		them = append(them, c.take(c.peer, peer))
+		us = append(us, c.take(asOurs, ours))
+		them = append(them, c.take(asPeer, peer))
 	}
 	for b.Loop() {
 		pair()
@@ -66,15 +74,17 @@ func (c comparison) run(b *testing.B) {
 	for len(us) < leastPairs {
 		pair()
 	}
+	b.ReportMetric(0, "ns/op") // of a pair: of no use to anybody
 	other := wall
 	if c.main.name == wall.name {
 		other = cpu
 	}
-	b.ReportMetric(0, "ns/op") // of a pair: of no use to anybody
-	report(b, "", c.main.name+"/"+c.unit, each(us, c.main.of), each(them, c.main.of))
-	b.ReportMetric(median(ratios(each(us, other.of), each(them, other.of))), other.name+"-ratio")
-	b.ReportMetric(median(each(us, heap.of)), "ours-"+heap.name+"/"+c.unit)
-	b.ReportMetric(median(each(them, heap.of)), "peer-"+heap.name+"/"+c.unit)
+	all := report(b, c.main.name+"/"+c.unit, c.main, us, them)
+	b.ReportMetric(slices.Min(all), "ratio-min")
+	b.ReportMetric(slices.Max(all), "ratio-max")
+	b.ReportMetric(median(report(b, other.name+"/"+c.unit, other, us, them)), other.name+"-ratio")
+	report(b, heap.name+"/"+c.unit, heap, us, them)
+	b.ReportMetric(median(all), "ratio")
 }
 
 // rounds warms a side up and finds the number of operations of a round.
@@ -82,16 +92,16 @@ func (c comparison) rounds(side func(n int)) int {
 	n := 1
 	for {
 		took := c.take(side, n).wall
-		if took >= roundTime/2 {
-			return max(1, int(float64(n)*float64(roundTime)/float64(took)))
+		if took >= *roundTime/2 {
+			return max(1, int(float64(n)*float64(*roundTime)/float64(took)))
 		}
-		n *= 2 + int(min(20, roundTime/2/max(took, 1)))/2
+		n *= 2 + int(min(20, *roundTime/2/max(took, 1)))/2
 	}
 }
 
-// take measures a round, which begins with a clean heap.
+// take measures a round, and the collection after it. At GOGC=100 there would
+// be one of those each time that as much was allocated as is alive.
 func (c comparison) take(side func(n int), n int) sample {
-	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	began, used := time.Now(), cpuTime()
@@ -99,6 +109,12 @@ func (c comparison) take(side func(n int), n int) sample {
 	s := sample{ops: float64(n) * c.scale, wall: time.Since(began), cpu: cpuTime() - used}
 	runtime.ReadMemStats(&after)
 	s.bytes = float64(after.TotalAlloc - before.TotalAlloc)
+	used = cpuTime()
+	runtime.GC()
+	collection := cpuTime() - used
+	runtime.ReadMemStats(&after)
+	s.collect = time.Duration(float64(collection) * s.bytes / float64(after.HeapAlloc+after.StackInuse))
+	s.cpu += s.collect
 	return s
 }
 
@@ -120,17 +136,21 @@ func compareValues(b *testing.B, unit string, pairs int, measure func(side newSi
 		us, them = append(us, measure(newOurs)), append(them, measure(newPeer))
 	}
 	b.ReportMetric(0, "ns/op")
-	report(b, "", unit, us, them)
+	all := ratios(us, them)
+	b.ReportMetric(median(all), "ratio")
+	b.ReportMetric(slices.Min(all), "ratio-min")
+	b.ReportMetric(slices.Max(all), "ratio-max")
+	b.ReportMetric(median(us), "ours-"+unit)
+	b.ReportMetric(median(them), "peer-"+unit)
 }
 
-// report writes the ratios of neighbouring rounds and the medians behind them.
-func report(b *testing.B, prefix, unit string, ours, peer []float64) {
-	all := ratios(ours, peer)
-	b.ReportMetric(median(all), prefix+"ratio")
-	b.ReportMetric(slices.Min(all), prefix+"ratio-min")
-	b.ReportMetric(slices.Max(all), prefix+"ratio-max")
-	b.ReportMetric(median(ours), prefix+"ours-"+unit)
-	b.ReportMetric(median(peer), prefix+"peer-"+unit)
+// report writes the medians of both sides and returns the ratios of neighbouring
+// rounds.
+func report(b *testing.B, unit string, q quantity, us, them []sample) []float64 {
+	ours, peer := each(us, q.of), each(them, q.of)
+	b.ReportMetric(median(ours), "ours-"+unit)
+	b.ReportMetric(median(peer), "peer-"+unit)
+	return ratios(ours, peer)
 }
 
 func ratios(ours, peer []float64) []float64 {

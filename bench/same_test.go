@@ -11,9 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// sides are the two that are compared.
-var sides = []newSide{newOurs, newPeer}
-
 func labelled(value string) labels.Selector {
 	return labels.SelectorFromSet(labels.Set{groupLabel: value})
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"runtime/pprof"
 	"strconv"
 	"testing"
 
@@ -79,10 +80,23 @@ type setup struct {
 	empty bool
 }
 
-type newSide func(tb testing.TB, memory *storage.Memory, decode decode) side
+// newSide is one of the two. Its name labels its goroutines in profiles.
+type newSide struct {
+	name string
+	make func(tb testing.TB, memory *storage.Memory, decode decode) side
+}
+
+// sides are the two that are compared.
+var sides = []newSide{newOurs, newPeer}
+
+// as labels what f does, and the goroutines that it starts, in CPU profiles:
+// go tool pprof -tagfocus side=ours.
+func (n newSide) as(f func()) {
+	pprof.Do(context.Background(), pprof.Labels("side", n.name), func(context.Context) { f() })
+}
 
 // newRig fills a store and waits for the side to have it all.
-func newRig(tb testing.TB, s setup, make newSide) *rig {
+func newRig(tb testing.TB, s setup, side newSide) *rig {
 	tb.Helper()
 	if s.pods == nil {
 		s.pods = basePods()
@@ -103,7 +117,7 @@ func newRig(tb testing.TB, s setup, make newSide) *rig {
 	if !s.empty {
 		r.create()
 	}
-	r.side = make(tb, r.memory, decode)
+	side.as(func() { r.side = side.make(tb, r.memory, decode) })
 	r.side.await(r.now)
 	return r
 }
