@@ -65,6 +65,7 @@ func New(options Options) (*Cacher, error) {
 		window:    newWindow(&options),
 		watchers:  newRegistry(&options),
 	}
+	c.watchers.terminated = c.metrics.terminated
 	c.group.Go("cacher feed "+options.GroupResource.String(), c.runFeed)
 	return c, nil
 }
@@ -156,6 +157,7 @@ func (c *Cacher) apply(event storage.Event, next *Item) {
 		c.resized(before)
 		c.armIdle()
 		woken = c.watchers.dispatch(added)
+		c.metrics.dispatched(1)
 	}
 	reached := c.waiters.reached(c.rv)
 	size := c.writer.Len()

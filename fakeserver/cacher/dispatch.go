@@ -21,6 +21,8 @@ type registry struct {
 	budget timeBudget
 	// woken is what dispatch returned last; its memory is used again.
 	woken []*Watcher
+	// terminated counts the watchers that were too slow.
+	terminated func(float64)
 }
 
 // audience is the watchers of one scope.
@@ -36,6 +38,7 @@ func newRegistry(o *Options) registry {
 		scopes:       map[Scope]*audience{},
 		draining:     map[*Watcher]struct{}{},
 		over:         map[*Watcher]struct{}{},
+		terminated:   func(float64) {},
 		budget:       timeBudget{perSecond: o.SlowBudget, most: o.MaxSlowBudget, at: time.Now()},
 	}
 }
@@ -229,6 +232,7 @@ func (r *registry) check(w *Watcher) {
 // not get all of them again.
 func (r *registry) endSlow(w *Watcher) {
 	w.slow.Store(true)
+	r.terminated(1)
 	if !w.owesBookmark.Load() {
 		r.end(w)
 		return

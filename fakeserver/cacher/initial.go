@@ -17,6 +17,7 @@ type initialEvents struct {
 	used  int
 	from  string
 	done  bool // nothing is left in state
+	sent  int
 }
 
 // next returns the next event, false at the end.
@@ -25,6 +26,7 @@ func (i *initialEvents) next() (Event, bool) {
 		item := i.chunk[i.used]
 		i.chunk[i.used] = nil
 		i.used++
+		i.sent++
 		return Event{Type: watch.Added, Item: item, ResourceVersion: item.ResourceVersion}, true
 	}
 	if i.bookmark {

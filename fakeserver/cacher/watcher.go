@@ -131,6 +131,7 @@ func (w *Watcher) take() (Event, bool) {
 			}
 			return event, true
 		}
+		w.cacher.metrics.initEvents(float64(w.initial.sent))
 		w.delivered = w.start
 		w.initial = nil
 	}
