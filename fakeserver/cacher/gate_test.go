@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -20,8 +21,16 @@ type gate struct {
 	mu      sync.Mutex
 	held    chan struct{} // closed at release; nil: open
 	broken  chan struct{} // closed at breakWatches
+	cause   error         // of the last break
 	listErr error
-	lists   int
+	// watchErr fails the opening of watches.
+	watchErr error
+	// deaf is how many more progress requests are lost.
+	deaf int
+	// slow is how long lists and current revisions take.
+	slow time.Duration
+
+	lists, watches, revisions, asked int
 	// compactions is how many more watches find their start compacted.
 	compactions int
 }
@@ -48,9 +57,13 @@ func (g *gate) release() {
 }
 
 // breakWatches fails all open watches with ErrCompacted.
-func (g *gate) breakWatches() {
+func (g *gate) breakWatches() { g.breakWith(storage.ErrCompacted) }
+
+// breakWith fails all open watches.
+func (g *gate) breakWith(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.cause = err
 	close(g.broken)
 	g.broken = make(chan struct{})
 }
@@ -62,10 +75,69 @@ func (g *gate) failLists(err error) {
 	g.listErr = err
 }
 
-func (g *gate) listCount() int {
+// failOpening makes it impossible to open watches; nil: no longer.
+func (g *gate) failOpening(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.lists
+	g.watchErr = err
+}
+
+// loseRequests loses the next n progress requests.
+func (g *gate) loseRequests(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.deaf = n
+}
+
+// delay slows lists and current revisions down.
+func (g *gate) delay(slow time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.slow = slow
+}
+
+// gateCounts are how often a store was called.
+type gateCounts struct{ lists, watches, revisions, asked int }
+
+func (g *gate) counts() gateCounts {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return gateCounts{g.lists, g.watches, g.revisions, g.asked}
+}
+
+// since counts calls after earlier ones.
+func (c gateCounts) since(earlier gateCounts) gateCounts {
+	return gateCounts{c.lists - earlier.lists, c.watches - earlier.watches, c.revisions - earlier.revisions, c.asked - earlier.asked}
+}
+
+func (g *gate) listCount() int { return g.counts().lists }
+
+// wait takes the time that calls take.
+//
+// bubble: used in bubbles only
+func (g *gate) wait(ctx context.Context) error {
+	g.mu.Lock()
+	slow := g.slow
+	g.mu.Unlock()
+	if slow == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(slow):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (g *gate) CurrentRevision(ctx context.Context) (int64, error) {
+	g.mu.Lock()
+	g.revisions++
+	g.mu.Unlock()
+	if err := g.wait(ctx); err != nil {
+		return 0, err
+	}
+	return g.Store.CurrentRevision(ctx)
 }
 
 func (g *gate) List(ctx context.Context, prefix string, opts storage.ListOptions) (storage.ListResult, error) {
@@ -73,6 +145,9 @@ func (g *gate) List(ctx context.Context, prefix string, opts storage.ListOptions
 	g.lists++
 	err := g.listErr
 	g.mu.Unlock()
+	if err == nil {
+		err = g.wait(ctx)
+	}
 	if err != nil {
 		return storage.ListResult{}, err
 	}
@@ -80,6 +155,13 @@ func (g *gate) List(ctx context.Context, prefix string, opts storage.ListOptions
 }
 
 func (g *gate) Watch(ctx context.Context, prefix string, opts storage.WatchOptions) (storage.Watch, error) {
+	g.mu.Lock()
+	g.watches++
+	err := g.watchErr
+	g.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
 	inner, err := g.Store.Watch(ctx, prefix, opts)
 	if err != nil {
 		return nil, err
@@ -91,6 +173,13 @@ func (g *gate) Watch(ctx context.Context, prefix string, opts storage.WatchOptio
 		return nil, storage.ErrCompacted
 	}
 	return &gatedWatch{Watch: inner, gate: g, broken: g.broken}, nil
+}
+
+// why is the cause of the last break.
+func (g *gate) why() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.cause
 }
 
 type gatedWatch struct {
@@ -116,13 +205,27 @@ func (w *gatedWatch) Next(ctx context.Context) ([]storage.Event, error) {
 	watching.Wait()
 	select {
 	case <-w.broken:
-		return nil, storage.ErrCompacted
+		return nil, w.gate.why()
 	default:
 	}
 	if err != nil {
 		return nil, err
 	}
 	return events, w.pass(ctx)
+}
+
+// RequestProgress counts, and may lose the request.
+func (w *gatedWatch) RequestProgress() {
+	w.gate.mu.Lock()
+	w.gate.asked++
+	lost := w.gate.deaf > 0
+	if lost {
+		w.gate.deaf--
+	}
+	w.gate.mu.Unlock()
+	if !lost {
+		w.Watch.RequestProgress()
+	}
 }
 
 // pass waits while the gate is closed.
@@ -137,7 +240,7 @@ func (w *gatedWatch) pass(ctx context.Context) error {
 	case <-held:
 		return nil
 	case <-w.broken:
-		return storage.ErrCompacted
+		return w.gate.why()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
