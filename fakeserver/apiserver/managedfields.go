@@ -42,7 +42,7 @@ func trackerFor(t tracking) (*managedfields.FieldManager, error) {
 		return found.(*managedfields.FieldManager), nil
 	}
 	gv := t.kind.GroupVersion()
-	made, err := managedfields.NewDefaultFieldManager(fieldSchemas(), versionConverter{}, scheme.Scheme, scheme.Scheme,
+	made, err := managedfields.NewDefaultFieldManager(schemaOf(t.kind), versionConverter{}, scheme.Scheme, scheme.Scheme,
 		t.kind, gv, t.subresource, fieldpath.NewExcludeFilterSetMap(map[fieldpath.APIVersion]*fieldpath.Set{
 			fieldpath.APIVersion(gv.String()): resetFields(t),
 		}))
@@ -51,6 +51,20 @@ func trackerFor(t tracking) (*managedfields.FieldManager, error) {
 	}
 	found, _ := trackers.LoadOrStore(t, made)
 	return found.(*managedfields.FieldManager), nil
+}
+
+// schemaOf returns what knows the fields of a kind. Client-go has nothing to
+// apply for a few, such as Scale; theirs are taken as they come.
+func schemaOf(kind schema.GroupVersionKind) managedfields.TypeConverter {
+	known := fieldSchemas()
+	empty, err := newObject(kind)
+	if err == nil {
+		_, err = known.ObjectToTyped(empty)
+	}
+	if err != nil {
+		return managedfields.NewDeducedTypeConverter()
+	}
+	return known
 }
 
 // resetFields are those that a request cannot change, so nobody manages them

@@ -114,6 +114,24 @@ var _ = Describe("managed fields", func() {
 		again := r.do("PUT", configMaps+"/a", `{"metadata":{"name":"a"},"data":{"k":"1"}}`)
 		Expect(again.at("metadata")).To(Equal(first.at("metadata")))
 	})
+	bubble.It("of replicas go to who scales", func() {
+		r := inBubble()
+		const path = "/apis/apps/v1/namespaces/default/deployments"
+		r.do("POST", path+"?fieldManager=one", `{"metadata":{"name":"d"},"spec":{"replicas":1,"paused":true}}`)
+		scaled := r.do("PATCH", path+"/d/scale?fieldManager=two", `{"spec":{"replicas":2}}`, "Content-Type", "application/merge-patch+json")
+		Expect(scaled.at("kind")).To(Equal("Scale"))
+		Expect(scaled.at("metadata.managedFields")).To(BeNil())
+		scaled = r.do("PUT", path+"/d/scale?fieldManager=three", `{"metadata":{"name":"d"},"spec":{"replicas":2}}`)
+		Expect(scaled.code).To(Equal(200))
+		got := managers(r.must(200, "GET", path+"/d", ""))
+		Expect(got["two"]).To(Equal(`{"f:spec":{"f:replicas":{}}}`))
+		Expect(got["one"]).To(ContainSubstring("f:paused"))
+		Expect(got["one"]).NotTo(ContainSubstring("f:replicas"))
+		Expect(got).NotTo(HaveKey("three"), "it changed nothing")
+		applied := r.do("PATCH", path+"/d/scale?fieldManager=four", `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"d"},"spec":{"replicas":3}}`,
+			"Content-Type", "application/apply-patch+yaml")
+		Expect(applied.code).To(Equal(409))
+	})
 	bubble.It("are those of the version that was written", func() {
 		r := inBubble()
 		created := r.do("POST", "/apis/apps/v1beta2/namespaces/default/deployments", `{"metadata":{"name":"d"},"spec":{"replicas":1}}`)

@@ -101,7 +101,7 @@ func (s *Server) chooseSub(q *request) (func(*request) error, error) {
 		return q.byVerb(map[string]verb{
 			http.MethodGet:   {"get", s.getScale},
 			http.MethodPut:   {"update", s.updateScale},
-			http.MethodPatch: {"patch", s.patch},
+			http.MethodPatch: {"patch", s.patchScale},
 		})
 	case q.subresource == "finalize" && r.gvr.Resource == "namespaces" && r.gvr.Group == "":
 		return q.byVerb(map[string]verb{http.MethodPut: {"update", s.update}})

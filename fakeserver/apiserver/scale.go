@@ -11,8 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // scaleOf shows an object of the stored kind as a Scale of autoscaling/v1.
@@ -92,7 +95,7 @@ func (s *Server) getScale(q *request) error {
 	return q.sendScale(out, current.object)
 }
 
-// updateScale sets spec.replicas of the object and nothing else.
+// updateScale answers PUT of a Scale.
 func (s *Server) updateScale(q *request) error {
 	sub, err := s.submitted(q, *q.resource.scale, &metav1.UpdateOptions{})
 	if err != nil {
@@ -101,28 +104,136 @@ func (s *Server) updateScale(q *request) error {
 	if err := sub.checkName(q); err != nil {
 		return err
 	}
-	replicas, ok := fieldOf[int32](reflect.ValueOf(sub.object).Elem(), "Spec", "Replicas")
-	if !ok {
-		return apierrors.NewBadRequest("the scale has no replicas")
-	}
-	if replicas < 0 {
-		return apierrors.NewInvalid(q.resource.scale.GroupKind(), q.name, field.ErrorList{field.Invalid(
-			field.NewPath("spec", "replicas"), replicas, "must be greater than or equal to 0")})
-	}
-	result, err := q.objects.change(q.Context(), q.namespace, q.name, func(current record) (outcome, error) {
-		if err := q.checkVersion(sub.object, current); err != nil {
-			return outcome{}, err
-		}
-		next := current.object.DeepCopyObject()
-		target := reflect.ValueOf(next).Elem().FieldByName("Spec").FieldByName("Replicas")
-		if !target.IsValid() || target.Type() != reflect.TypeFor[*int32]() {
-			return outcome{}, fmt.Errorf("%w: %T has no replicas", ErrCodec, next)
-		}
-		target.Set(reflect.ValueOf(&replicas))
-		return q.settle(next, current, sub.dryRun)
-	})
+	obj, _, err := s.carryOut(q, proposal{dryRun: sub.dryRun, next: func(live runtime.Object) (runtime.Object, error) {
+		return q.scaled(live, func(before *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
+			wanted, err := toScale(sub.object.DeepCopyObject())
+			if err != nil {
+				return nil, err
+			}
+			return wanted, trackFields(q.scaleTracking(), before, wanted, wanted, sub.manager)
+		})
+	}})
 	if err != nil {
 		return err
 	}
-	return q.sendScale(sub.answer.out, result.object)
+	return q.sendScale(sub.answer.out, obj)
+}
+
+// patchScale answers PATCH of a Scale, which is one of autoscaling/v1 whatever
+// version is shown.
+func (s *Server) patchScale(q *request) error {
+	out, p, err := s.readPatch(q, q.scaleTracking())
+	if err != nil {
+		return err
+	}
+	defer func() { p.warn(q.w) }()
+	obj, _, err := s.carryOut(q, proposal{dryRun: p.dryRun, next: func(live runtime.Object) (runtime.Object, error) {
+		p.problems = nil
+		return q.scaled(live, func(before *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
+			return p.scale(q, before)
+		})
+	}})
+	if err != nil {
+		return err
+	}
+	p.warn(q.w)
+	return q.sendScale(out, obj)
+}
+
+// scale returns a new Scale: before with the patch applied, its fields tracked.
+func (p *patch) scale(q *request, before *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
+	change := p.patched
+	if p.mediaType == types.ApplyYAMLPatchType {
+		change = p.apply
+	}
+	obj, err := change(before)
+	if err != nil {
+		return nil, err
+	}
+	wanted, ok := obj.(*autoscalingv1.Scale)
+	if !ok {
+		return nil, fmt.Errorf("%w: %T is no Scale", ErrCodec, obj)
+	}
+	sub := submission{object: wanted, meta: wanted}
+	if err := sub.checkName(q); err != nil || p.mediaType == types.ApplyYAMLPatchType {
+		return wanted, err
+	}
+	return wanted, trackFields(p.of, before, wanted, wanted, p.manager)
+}
+
+func (q *request) scaleTracking() tracking {
+	return tracking{autoscalingv1.SchemeGroupVersion.WithKind("Scale"), "scale"}
+}
+
+// toScale reads a Scale of any version: what it has in common with the others.
+func toScale(obj runtime.Object) (*autoscalingv1.Scale, error) {
+	if scale, ok := obj.(*autoscalingv1.Scale); ok {
+		scale.SetGroupVersionKind(autoscalingv1.SchemeGroupVersion.WithKind("Scale"))
+		return scale, nil
+	}
+	replicas, ok := fieldOf[int32](reflect.ValueOf(obj).Elem(), "Spec", "Replicas")
+	if !ok {
+		return nil, apierrors.NewBadRequest("the scale has no replicas")
+	}
+	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+	scale.SetGroupVersionKind(autoscalingv1.SchemeGroupVersion.WithKind("Scale"))
+	copyField(scale, obj, "ObjectMeta")
+	return scale, nil
+}
+
+// scaled returns a copy of live, which is of the stored kind, with the replicas
+// that change makes of those it has, and with their managers. Everything else
+// that change does is forgotten.
+func (q *request) scaled(live runtime.Object, change func(*autoscalingv1.Scale) (*autoscalingv1.Scale, error)) (runtime.Object, error) {
+	before, err := scaleOf(live)
+	if err != nil {
+		return nil, err
+	}
+	before.SetGroupVersionKind(autoscalingv1.SchemeGroupVersion.WithKind("Scale"))
+	next := live.DeepCopyObject()
+	accessor, _, err := accessors(next, live)
+	if err != nil {
+		return nil, err
+	}
+	handler := managedfields.NewScaleHandler(accessor.GetManagedFields(), q.resource.gvk.GroupVersion(),
+		q.replicaPaths(accessor.GetManagedFields()))
+	if before.ManagedFields, err = handler.ToSubresource(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCodec, err)
+	}
+	wanted, err := change(before)
+	if err != nil {
+		return nil, err
+	}
+	if wanted.Spec.Replicas < 0 {
+		return nil, apierrors.NewInvalid(q.resource.scale.GroupKind(), q.name, field.ErrorList{field.Invalid(
+			field.NewPath("spec", "replicas"), wanted.Spec.Replicas, "must be greater than or equal to 0")})
+	}
+	entries, err := handler.ToParent(wanted.ManagedFields)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCodec, err)
+	}
+	accessor.SetManagedFields(entries)
+	accessor.SetResourceVersion(wanted.ResourceVersion)
+	accessor.SetUID(wanted.UID)
+	return next, setReplicas(next, wanted.Spec.Replicas)
+}
+
+func setReplicas(obj runtime.Object, replicas int32) error {
+	target := reflect.ValueOf(obj).Elem().FieldByName("Spec").FieldByName("Replicas")
+	if !target.IsValid() || target.Type() != reflect.TypeFor[*int32]() {
+		return fmt.Errorf("%w: %T has no replicas", ErrCodec, obj)
+	}
+	target.Set(reflect.ValueOf(&replicas))
+	return nil
+}
+
+// replicaPaths say where the replicas are in every version that somebody
+// manages fields of: in the same place in all.
+func (q *request) replicaPaths(entries []metav1.ManagedFieldsEntry) managedfields.ResourcePathMappings {
+	path := fieldpath.MakePathOrDie("spec", "replicas")
+	paths := managedfields.ResourcePathMappings{q.resource.gvk.GroupVersion().String(): path}
+	for _, entry := range entries {
+		paths[entry.APIVersion] = path
+	}
+	return paths
 }

@@ -106,7 +106,9 @@ func (q *request) settle(next runtime.Object, current record, dryRun bool) (outc
 	if err := inherit(q.resource, next, current.object); err != nil {
 		return outcome{}, err
 	}
-	countChange(q.resource.stored, next, current.object)
+	if q.subresource != "status" {
+		countChange(q.resource.stored, next, current.object)
+	}
 	if err := keepTimes(next, current.object); err != nil {
 		return outcome{}, err
 	}
@@ -152,6 +154,8 @@ func (q *request) merge(sent, old runtime.Object) runtime.Object {
 		copyField(next, sent, "ObjectMeta")
 		copyField(next, sent, "Status")
 		return next
+	case "scale":
+		return sent // no more than replicas were changed
 	case "finalize":
 		next := old.DeepCopyObject()
 		copyField(next, sent, "ObjectMeta")
