@@ -38,7 +38,9 @@ type Server struct {
 // cluster has. It opens no socket. The caller must Close it.
 func New(options Options) (*Server, error) {
 	store := storage.NewMemory()
-	api, err := apiserver.New(apiserver.Options{Store: store})
+	wanted := options.api()
+	wanted.Store = store
+	api, err := apiserver.New(wanted)
 	if err != nil {
 		store.Close()
 		return nil, fmt.Errorf("fakeserver: %w", err)

@@ -19,12 +19,23 @@ import (
 // collection is the objects of one resource on one server. Writes go to the
 // store; reads and watches go through a cacher that is made at the first use.
 type collection struct {
-	kind  *storedKind
-	store storage.Store
+	kind   *storedKind
+	store  storage.Store
+	tuning cacher.Options // of the cacher
 
 	mu     sync.Mutex // guards making and closed; never held while waiting
 	making *making
 	closed bool
+}
+
+// newCollection is the collection of a stored kind.
+func (s *Server) newCollection(kind *storedKind) *collection {
+	tuning := s.options.Cache
+	tuning.Store, tuning.Prefix, tuning.GroupResource = s.options.Store, kind.prefix, kind.resource
+	tuning.Decode = func(kv storage.KeyValue) (runtime.Object, error) { return decodeStored(kind, kv) }
+	tuning.Fields, tuning.TriggerField = kind.labels.set, kind.trigger
+	tuning.Recorder = s.metrics
+	return &collection{kind: kind, store: s.options.Store, tuning: tuning}
 }
 
 // making is one attempt to make the cacher. done is closed when the rest is set.
@@ -64,13 +75,7 @@ func (c *collection) reader(ctx context.Context) (*cacher.Cacher, error) {
 // is then part of the history that watches can go back to.
 func (c *collection) make(ctx context.Context, m *making) {
 	defer close(m.done)
-	m.cacher, m.err = cacher.New(cacher.Options{
-		Store:         c.store,
-		Prefix:        c.kind.prefix,
-		Decode:        func(kv storage.KeyValue) (runtime.Object, error) { return decodeStored(c.kind, kv) },
-		Fields:        c.kind.labels.set,
-		GroupResource: c.kind.resource,
-	})
+	m.cacher, m.err = cacher.New(c.tuning)
 	if m.err != nil {
 		c.mu.Lock()
 		c.making = nil

@@ -155,6 +155,9 @@ func (s *Server) serveOther(w http.ResponseWriter, r *http.Request) error {
 			return errMethod()
 		}
 		return sendJSON(w, s.options.Version)
+	case path == "/metrics":
+		s.metrics.serve(w, r)
+		return nil
 	case serveHealth(w, r):
 		return nil
 	}
@@ -172,7 +175,7 @@ func sendJSON(w http.ResponseWriter, v any) error {
 }
 
 func (s *Server) paths() []string {
-	paths := []string{"/api", "/apis", "/healthz", "/healthz/ping", "/livez", "/livez/ping", "/readyz", "/readyz/ping", "/version"}
+	paths := []string{"/api", "/apis", "/healthz", "/healthz/ping", "/livez", "/livez/ping", "/metrics", "/readyz", "/readyz/ping", "/version"}
 	for _, g := range s.catalog.groups {
 		if g.name != "" {
 			paths = append(paths, "/apis/"+g.name)

@@ -36,10 +36,15 @@ type storedKind struct {
 	goType    reflect.Type
 	prefix    string // of its keys in the store, "/pods/"
 	hasStatus bool
-	uncached  bool // see there
+	uncached  bool   // see there
+	trigger   string // field that many watches require one value of
 	behaviour behaviour
 	labels    fieldLabels
 }
+
+// triggerFields are the fields by which a real server finds watches quickly:
+// every node watches its pods.
+var triggerFields = map[schema.GroupResource]string{{Resource: "pods"}: "spec.nodeName"}
 
 // catalog is everything that can be served.
 type catalog struct {
@@ -249,7 +254,7 @@ func shareStorage(all []*resource) {
 		name := gr.String()
 		stored[gr] = &storedKind{
 			resource: gr, gvk: r.gvk, goType: r.goType, prefix: "/" + name + "/",
-			hasStatus: r.hasStatus, uncached: uncached[gr], behaviour: behaviourOf(gr, r.goType), labels: fieldLabelsOf(gr),
+			hasStatus: r.hasStatus, uncached: uncached[gr], trigger: triggerFields[gr], behaviour: behaviourOf(gr, r.goType), labels: fieldLabelsOf(gr),
 		}
 	}
 	for _, r := range all {

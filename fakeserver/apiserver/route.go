@@ -12,11 +12,11 @@ type request struct {
 	target
 	resource *resource
 	objects  *collection
+	verb     string // "" until the method was found to be one
 }
 
 // route finds who answers. An error is answered by the caller.
-func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
-	t := parsePath(r.URL.EscapedPath())
+func (s *Server) route(w *trackingWriter, r *http.Request, t target) error {
 	switch t.kind {
 	case targetOther:
 		return s.serveOther(w, r)
@@ -39,6 +39,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 		return errNoResource()
 	}
 	q := &request{Request: r, w: w, target: t, resource: found, objects: s.collections[found.stored]}
+	w.request = q
 	answer, err := s.choose(q)
 	if err != nil {
 		return err
@@ -120,5 +121,6 @@ func (q *request) byVerb(verbs map[string]verb) (func(*request) error, error) {
 	if !ok || !slices.Contains(q.resource.verbs, v.name) {
 		return nil, errMethod()
 	}
+	q.verb = v.name
 	return v.answer, nil
 }

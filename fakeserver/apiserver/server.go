@@ -24,6 +24,8 @@ type Server struct {
 	collections map[*storedKind]*collection // fixed after New
 	ctx         context.Context             // ends with Close
 	cancel      context.CancelFunc
+	metrics     *metrics
+	limits      limits
 
 	mu      sync.Mutex // guards closed, and orders requests before Close's wait
 	closed  bool
@@ -50,12 +52,12 @@ func New(options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: options, catalog: served, collections: map[*storedKind]*collection{}}
+	s := &Server{options: options, catalog: served, collections: map[*storedKind]*collection{}, metrics: newMetrics()}
 	for _, g := range served.groups {
 		for _, v := range g.versions {
 			for _, r := range v.resources {
 				if s.collections[r.stored] == nil {
-					s.collections[r.stored] = &collection{kind: r.stored, store: options.Store}
+					s.collections[r.stored] = s.newCollection(r.stored)
 				}
 			}
 		}
@@ -97,6 +99,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.running.Done()
+	tracked := &trackingWriter{ResponseWriter: w, gzip: takesGzip(r.Header)}
+	defer s.metrics.observe(tracked, r, time.Now())
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.ctx, func() {
@@ -104,15 +108,37 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// Not every connection can do it; the handler may be stuck then.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(closeGrace))
 	})()
-	tracked := &trackingWriter{ResponseWriter: w, gzip: takesGzip(r.Header)}
 	defer answerPanic(tracked, r)
-	if err := s.route(tracked, r.WithContext(ctx)); err != nil {
+	if err := s.serve(tracked, r.WithContext(ctx)); err != nil {
 		if tracked.begun {
 			klog.FromContext(ctx).V(2).Info("Answer was cut short", "path", r.URL.Path, "err", err)
 			return
 		}
 		sendError(tracked, r, err)
 	}
+}
+
+// serve answers a request within the limits for it.
+func (s *Server) serve(w *trackingWriter, r *http.Request) error {
+	t := parsePath(r.URL.EscapedPath())
+	if isLongRunning(r, t) {
+		return s.route(w, r, t)
+	}
+	done, ok := s.admit(w, r)
+	if !ok {
+		return nil
+	}
+	defer done()
+	timeout, err := s.requestTimeout(r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	if err := s.route(w, r.WithContext(ctx), t); err != nil {
+		return timedOut(ctx, err)
+	}
+	return nil
 }
 
 // closeGrace is the time that Close leaves a reader to take what is being
@@ -153,18 +179,34 @@ func answerPanic(w *trackingWriter, r *http.Request) {
 // the answer has begun.
 type trackingWriter struct {
 	http.ResponseWriter
-	begun bool
-	gzip  bool // the client takes answers that are compressed
+	begun   bool
+	gzip    bool     // the client takes answers that are compressed
+	request *request // nil while, and if, none for a resource was found
+	code    int
+	written int64 // bytes
+}
+
+// status is the code that was sent, or that net/http will send.
+func (t *trackingWriter) status() int {
+	if t.code == 0 {
+		return http.StatusOK
+	}
+	return t.code
 }
 
 func (t *trackingWriter) WriteHeader(code int) {
 	t.begun = true
+	if t.code == 0 {
+		t.code = code
+	}
 	t.ResponseWriter.WriteHeader(code)
 }
 
 func (t *trackingWriter) Write(data []byte) (int, error) {
 	t.begun = true
-	return t.ResponseWriter.Write(data)
+	n, err := t.ResponseWriter.Write(data)
+	t.written += int64(n)
+	return n, err
 }
 
 // Unwrap lets http.ResponseController find the flusher.

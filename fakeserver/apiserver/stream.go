@@ -36,10 +36,12 @@ type eventStream struct {
 	columns []byte
 	// sent is called for every frame, with its size.
 	sent func(size int)
+	// listed is called when the initial events were sent.
+	listed func()
 }
 
 func newEventStream(q *request, out output) (*eventStream, error) {
-	s := &eventStream{encoder: newEncoder(q.resource, out), kind: q.resource.stored, sent: func(int) {}}
+	s := &eventStream{encoder: newEncoder(q.resource, out), kind: q.resource.stored}
 	if out.as != tableForm {
 		return s, nil
 	}
@@ -101,6 +103,9 @@ func (s *eventStream) event(event cacher.Event) error {
 		return err
 	}
 	s.columns = nullObject
+	if event.InitialEventsEnd {
+		defer s.listed()
+	}
 	return s.send(event.Type, s.encoder.kind(), body)
 }
 

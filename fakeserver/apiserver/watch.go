@@ -55,6 +55,8 @@ func (s *Server) watch(q *request) error {
 	if err != nil {
 		return err
 	}
+	stream.sent, stream.listed = s.metrics.events(q), s.metrics.initial(q)
+	defer s.metrics.open(q)()
 	if isWebSocket(q.Request) {
 		return stream.serveWebSocket(ctx, q, source)
 	}

@@ -73,7 +73,7 @@ type hijackable struct{ http.ResponseWriter }
 func (h hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(h.ResponseWriter).Hijack()
 	if tracked, ok := h.ResponseWriter.(*trackingWriter); ok && err == nil {
-		tracked.begun = true
+		tracked.begun, tracked.code = true, http.StatusSwitchingProtocols
 	}
 	return conn, buffered, err
 }
