@@ -67,6 +67,9 @@ func New(options Options) (*Cacher, error) {
 	}
 	c.watchers.terminated = c.metrics.terminated
 	c.group.Go("cacher feed "+options.GroupResource.String(), c.runFeed)
+	if options.CheckPeriod > 0 {
+		c.group.Go("cacher check "+options.GroupResource.String(), c.runChecker)
+	}
 	return c, nil
 }
 

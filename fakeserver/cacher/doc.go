@@ -15,6 +15,7 @@
 //	freshness.go   waiting for a resource version; readiness.go for the cache
 //	route.go       what serves a request (pure); list.go, get.go, watch.go do it
 //	flight.go      what several readers ask the store, once
+//	checker.go     compares cache and store now and then
 //	shard.go       parts of a collection by hash
 //	metrics.go     what is measured
 //
@@ -50,7 +51,7 @@
 //
 // # Goroutines
 //
-// One per Cacher, the feed, and while reads wait for a resource version another
-// one, which asks the store how far it is; Close waits for both. None per watcher
-// or request.
+// One per Cacher, the feed; another one with Options.CheckPeriod; and while reads
+// wait for a resource version one that asks the store how far it is. Close waits
+// for all. None per watcher or request.
 package cacher

@@ -22,6 +22,7 @@ const (
 	DefaultPageSize       = 10000
 	DefaultRestartDelay   = time.Second
 	DefaultDecodePatience = 30 * time.Second
+	DefaultCheckPeriod    = 5 * time.Minute
 	DefaultSlowBudget     = 50 * time.Millisecond
 	DefaultMaxSlowBudget  = 100 * time.Millisecond
 )
@@ -96,6 +97,13 @@ type Options struct {
 	// it are found quickly, such as spec.nodeName of pods. "" is none.
 	TriggerField string
 
+	// CheckPeriod is the time between two comparisons of cache and store, extended
+	// by up to a half at random. 0 is never, which is the default, since a store
+	// that loses no events needs none; kube-apiserver's is DefaultCheckPeriod.
+	CheckPeriod time.Duration
+	// PanicOnInconsistency makes a comparison panic that finds a difference.
+	PanicOnInconsistency bool
+
 	// Recorder takes metrics; nil: none are taken.
 	Recorder Recorder
 	// Sharding lets requests ask for a shard of the collection (an alpha feature
@@ -126,7 +134,7 @@ func (o Options) withDefaults() (Options, error) {
 		{len(o.Prefix) < 2 || !strings.HasPrefix(o.Prefix, "/") || !strings.HasSuffix(o.Prefix, "/"),
 			"Prefix must begin and end in a slash"},
 		{o.MinCapacity < 1 || o.MaxCapacity < o.MinCapacity, "capacities must be 1 <= MinCapacity <= MaxCapacity"},
-		{min(o.Fresh, o.BookmarkPeriod, o.BlockTimeout, o.RestartDelay, o.DecodePatience, o.SlowBudget, o.MaxSlowBudget) < 0, "durations must not be negative"},
+		{min(o.Fresh, o.BookmarkPeriod, o.BlockTimeout, o.RestartDelay, o.DecodePatience, o.CheckPeriod, o.SlowBudget, o.MaxSlowBudget) < 0, "durations must not be negative"},
 		{o.PageSize < 0 || min(o.LagLimit, o.LagSlack, o.MaxWatchers) < 0,
 			"PageSize, LagLimit, LagSlack and MaxWatchers must not be negative"},
 	} {
