@@ -66,6 +66,7 @@ func New(options Options) (*Cacher, error) {
 		watchers:  newRegistry(&options),
 	}
 	c.watchers.terminated = c.metrics.terminated
+	c.watchers.shards = shardMetrics{watches: c.metrics.shardedWatches, filtered: c.metrics.shardFiltered}
 	c.group.Go("cacher feed "+options.GroupResource.String(), c.runFeed)
 	if options.CheckPeriod > 0 {
 		c.group.Go("cacher check "+options.GroupResource.String(), c.runChecker)

@@ -23,6 +23,7 @@ type registry struct {
 	woken []*Watcher
 	// terminated counts the watchers that were too slow.
 	terminated func(float64)
+	shards     shardMetrics
 }
 
 // audience is the watchers of one scope.
@@ -54,6 +55,7 @@ func (r *registry) add(w *Watcher) {
 	w.slot = len(list)
 	at.setList(w, append(list, w))
 	r.count++
+	r.shards.count(w, 1)
 }
 
 // list returns the list that a watcher belongs to.
@@ -93,6 +95,7 @@ func (r *registry) remove(w *Watcher) {
 	}
 	w.slot = -1
 	r.count--
+	r.shards.count(w, -1)
 }
 
 // end ends a watcher at once, whatever it has not delivered. It reports false if
@@ -178,6 +181,7 @@ func (r *registry) triggerOf(item *Item) string {
 func (r *registry) show(added *change, watchers []*Watcher) {
 	for _, w := range watchers {
 		if added.rv <= w.start || w.predicate.transition(added.prev, added.next) == "" {
+			r.shards.hidden(w, added)
 			continue
 		}
 		if w.pending == 0 && w.cursor >= w.live {

@@ -90,7 +90,7 @@ var metricTable = []Metric{
 	{"apiserver_watch_cache_read_wait_seconds", "Time that reads waited for the cache to be fresh.", Histogram, perResource, waitBuckets},
 	{"apiserver_watch_cache_consistent_read_total", "Consistent reads.", Counter, []string{"group", "resource", "success", "fallback"}, nil},
 	{"apiserver_storage_consistency_checks_total", "Comparisons of cache and store.", Counter, []string{"group", "resource", "status"}, nil},
-	{"apiserver_watch_events_dispatch_duration_seconds", "Time from the store or the cache to a watcher.", Histogram, []string{"group", "resource", "stage"}, sendBuckets},
+	{"apiserver_watch_events_dispatch_duration_seconds", "Time from the cache to a watcher.", Histogram, []string{"group", "resource", "stage"}, sendBuckets},
 	{"apiserver_watch_shards_total", "Open watches of a shard.", Gauge, perResource, nil},
 	{"apiserver_watch_filtered_events_total", "Events that a shard selector kept from a watch.", Counter, perResource, nil},
 }
@@ -108,7 +108,7 @@ type metrics struct {
 	resourceVersion, capacity, grown, shrunk               func(float64)
 	initializations, initErrors, initSeconds, waitSeconds  func(float64)
 	checkSuccess, checkFailure, checkError                 func(float64)
-	dispatchTotal, storageToCache, cacheToWatcher          func(float64)
+	cacheToWatcher                                         func(float64)
 	shardedWatches, shardFiltered                          func(float64)
 	readCached, readFailed, readFellBack, readFallBackLost func(float64)
 	readRefused                                            func(float64)
@@ -160,8 +160,6 @@ func newMetrics(recorder Recorder, resource schema.GroupResource) metrics {
 		checkSuccess:     series(checks, "success"),
 		checkFailure:     series(checks, "failure"),
 		checkError:       series(checks, "error"),
-		dispatchTotal:    series(stages, "total"),
-		storageToCache:   series(stages, "storage_to_cache"),
 		cacheToWatcher:   series(stages, "cache_to_watcher"),
 		shardedWatches:   series("apiserver_watch_shards_total"),
 		shardFiltered:    series("apiserver_watch_filtered_events_total"),

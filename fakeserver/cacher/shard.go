@@ -223,3 +223,30 @@ func parseBound(text string) (uint64, error) {
 	}
 	return strconv.ParseUint(digits, 16, 64)
 }
+
+// shardMetrics are those of the watchers of shards. The zero value takes none.
+type shardMetrics struct {
+	open              int
+	watches, filtered func(float64)
+}
+
+// count counts a watcher that comes (1) or goes (-1).
+func (m *shardMetrics) count(w *Watcher, by int) {
+	if w.predicate.Shard == nil || m.watches == nil {
+		return
+	}
+	m.open += by
+	m.watches(float64(m.open))
+}
+
+// hidden counts a change if nothing but its shard keeps it from a watcher.
+func (m *shardMetrics) hidden(w *Watcher, change *change) {
+	if w.predicate.Shard == nil || m.filtered == nil || change.rv <= w.start {
+		return
+	}
+	whole := w.predicate
+	whole.Shard = nil
+	if whole.transition(change.prev, change.next) != "" {
+		m.filtered(1)
+	}
+}

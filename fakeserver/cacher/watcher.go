@@ -148,6 +148,9 @@ func (w *Watcher) take() (Event, bool) {
 // takeChange takes the next change that is visible.
 func (w *Watcher) takeChange() (Event, bool) {
 	next, kind := w.look(true)
+	if kind != "" && w.cacher.options.Recorder != nil {
+		w.cacher.metrics.cacheToWatcher(time.Since(next.at).Seconds())
+	}
 	switch kind {
 	case "":
 		return Event{}, false
