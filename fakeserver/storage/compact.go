@@ -19,6 +19,13 @@ func (m *Memory) Compact(ctx context.Context, revision int64) error {
 	case revision < m.compacted:
 		return revisionError(revision, ErrCompacted)
 	}
+	m.forget(revision)
+	return nil
+}
+
+// forget drops the history before revision, which is one of the store's. It needs
+// mu.
+func (m *Memory) forget(revision int64) {
 	touched := map[string]struct{}{} // topics
 	for _, node := range m.all.index[:m.all.search(revision)] {
 		key := node.event.KV.Key
@@ -32,5 +39,4 @@ func (m *Memory) Compact(ctx context.Context, revision int64) error {
 	}
 	m.all.trim(revision)
 	m.compacted = revision
-	return nil
 }

@@ -17,11 +17,15 @@
 // All methods of a Store may be called concurrently. A Watch is used by one
 // goroutine at a time, except RequestProgress and Close, which anybody may call.
 //
+// Memory compacts by itself what is older than five minutes, as kube-apiserver
+// makes etcd do, or what MemoryOptions say.
+//
 // # Not promised
 //
 // Leases, transactions over several keys, and a bound on how long one Watch may
 // lag: Memory keeps what an open Watch has not read yet, also when it was
-// compacted.
+// compacted. That caches hear of a compaction that nobody asked for: they may
+// serve what they still hold of the history before it.
 //
 // # Goroutines
 //

@@ -18,7 +18,8 @@ type eventLog struct {
 	tail *logNode
 	// index holds the retained nodes, for starting in the middle.
 	index []*logNode
-	// changed is closed at the next append; nil while nobody waits.
+	// changed is closed at the next append, or when watches may deliver more than
+	// before; nil while nobody waits.
 	changed chan struct{}
 }
 
@@ -39,6 +40,11 @@ func (l *eventLog) append(event *Event) {
 	l.tail.next = node
 	l.tail = node
 	l.index = append(l.index, node)
+	l.wake()
+}
+
+// wake wakes who waits for an event.
+func (l *eventLog) wake() {
 	if l.changed != nil {
 		close(l.changed)
 		l.changed = nil

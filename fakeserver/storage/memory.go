@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"sync"
+	"time"
 
 	"github.com/tidwall/btree"
 )
@@ -25,6 +26,10 @@ type Memory struct {
 	all    *eventLog
 	topics map[string]*eventLog
 	closed bool
+	// held: watches see nothing newer than heldAt.
+	held   bool
+	heldAt int64
+	keep   retention
 
 	// done is closed by Close.
 	done chan struct{}
@@ -32,9 +37,15 @@ type Memory struct {
 
 var _ Store = (*Memory)(nil)
 
-// NewMemory returns an empty store at revision 1.
-func NewMemory() *Memory {
+// NewMemory returns an empty store at revision 1. Options are the defaults, or
+// those given; there is one set of them at most.
+func NewMemory(options ...MemoryOptions) *Memory {
+	var o MemoryOptions
+	if len(options) > 0 {
+		o = options[0]
+	}
 	return &Memory{
+		keep:    newRetention(o),
 		rev:     1,
 		live:    btree.NewMap[string, *KeyValue](0),
 		history: btree.NewMap[string, *versions](0),
@@ -121,6 +132,9 @@ func (m *Memory) write(ctx context.Context, key string, decide func(*KeyValue, i
 	}
 	m.rev++
 	m.record(&event)
+	if revision := m.keep.due(time.Now(), m.rev, m.compacted); revision > m.compacted {
+		m.forget(revision)
+	}
 	return event.KV, nil
 }
 

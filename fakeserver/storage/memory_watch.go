@@ -90,14 +90,14 @@ func (w *memoryWatch) read() ([]Event, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var events []Event
-	for w.position.next != nil && len(events) < maxBatch {
+	for w.position.next != nil && len(events) < maxBatch && m.visible(w.position.next.event) {
 		w.position = w.position.next
 		event := w.position.event
 		if event.KV.ModRevision > w.after && strings.HasPrefix(event.KV.Key, w.prefix) {
 			events = append(events, *event)
 		}
 	}
-	if w.position.next == nil && w.progress.Swap(false) {
+	if w.position.next == nil && !m.held && w.progress.Swap(false) {
 		events = append(events, Event{Type: Progress, KV: KeyValue{ModRevision: m.rev}})
 	}
 	if len(events) > 0 {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,15 +16,46 @@ import (
 // patience bounds the wait for an event that must come.
 const patience = 10 * time.Second
 
+// Group names the tests of one verb.
+type Group string
+
+// The groups.
+const (
+	Create   Group = "create"
+	Get      Group = "get"
+	List     Group = "list"
+	Update   Group = "update"
+	Delete   Group = "delete"
+	Watch    Group = "watch"
+	Compact  Group = "compact"
+	Progress Group = "progress"
+	// Whole reads and watches all resources at once, under the prefix "/".
+	Whole Group = "whole"
+)
+
+var groups = []struct {
+	name  Group
+	tests []testCase
+}{
+	{Create, createTests}, {Get, getTests}, {List, listTests}, {Update, updateTests}, {Delete, deleteTests},
+	{Watch, watchTests}, {Compact, compactTests}, {Progress, progressTests}, {Whole, wholeTests},
+}
+
 // RunTests runs the suite; newStore returns an empty store for each test, and
-// arranges for its end with t.Cleanup.
-func RunTests(t *testing.T, newStore func(t *testing.T) storage.Store) {
-	for _, group := range [][]testCase{writeTests, readTests, watchTests, compactTests} {
-		for _, test := range group {
-			t.Run(strings.ReplaceAll(test.name, " ", "_"), func(t *testing.T) {
-				test.run(&bench{t: t, Store: newStore(t)})
-			})
+// arranges for its end with t.Cleanup. Something that is not a whole Store may
+// leave out groups.
+func RunTests(t *testing.T, newStore func(t *testing.T) storage.Store, without ...Group) {
+	for _, group := range groups {
+		if slices.Contains(without, group.name) {
+			continue
 		}
+		t.Run(string(group.name), func(t *testing.T) {
+			for _, test := range group.tests {
+				t.Run(strings.ReplaceAll(test.name, " ", "_"), func(t *testing.T) {
+					test.run(&bench{t: t, Store: newStore(t)})
+				})
+			}
+		})
 	}
 }
 
@@ -61,6 +94,39 @@ func (b *bench) context() context.Context {
 	return ctx
 }
 
+// ended is a context that has ended already.
+func (b *bench) ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// at checks the current revision.
+func (b *bench) at(want int64) {
+	b.t.Helper()
+	got, err := b.CurrentRevision(b.context())
+	b.check(err)
+	if got != want {
+		b.t.Errorf("revision is %d, want %d", got, want)
+	}
+}
+
+// race calls something several times at once and counts the successes.
+func (b *bench) race(call func() (storage.KeyValue, error)) int {
+	const callers = 8
+	var running sync.WaitGroup
+	won := make(chan struct{}, callers)
+	for range callers {
+		running.Go(func() {
+			if _, err := call(); err == nil {
+				won <- struct{}{}
+			}
+		})
+	}
+	running.Wait()
+	return len(won)
+}
+
 // create writes a new key.
 func (b *bench) create(key, value string) storage.KeyValue {
 	b.t.Helper()
@@ -89,14 +155,6 @@ func (b *bench) remove(old storage.KeyValue) storage.KeyValue {
 func (b *bench) compact(revision int64) {
 	b.t.Helper()
 	b.check(b.Compact(b.context(), revision))
-}
-
-// revision is the current one.
-func (b *bench) revision() int64 {
-	b.t.Helper()
-	revision, err := b.CurrentRevision(b.context())
-	b.check(err)
-	return revision
 }
 
 // watch opens a watch that ends with the test.

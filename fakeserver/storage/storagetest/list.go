@@ -1,42 +1,15 @@
 package storagetest
 
-import "github.com/listwatch/listwatch/fakeserver/storage"
+import (
+	"context"
 
-// history writes two pods and a node: a at 2, b at 3, n1 at 4, a again at 5, b
-// gone at 6.
-func (b *bench) history() {
-	b.t.Helper()
-	first := b.create("/pods/n/a", "1")
-	second := b.create("/pods/n/b", "1")
-	b.create("/nodes/n1", "1")
-	b.update(first, "2")
-	b.remove(second)
-}
+	"github.com/listwatch/listwatch/fakeserver/storage"
+)
 
-var readTests = []testCase{
-	{"a key is read as it was at any revision", func(b *bench) {
-		b.history()
-		for _, c := range []struct {
-			revision int64
-			want     string
-			err      error
-		}{
-			{0, "/pods/n/a=2@5(2)", nil},
-			{1, "", storage.ErrNotFound},
-			{2, "/pods/n/a=1@2(2)", nil},
-			{4, "/pods/n/a=1@2(2)", nil},
-			{5, "/pods/n/a=2@5(2)", nil},
-			{6, "/pods/n/a=2@5(2)", nil},
-			{7, "", storage.ErrFutureRevision},
-		} {
-			kv, err := b.Get(b.context(), "/pods/n/a", c.revision)
-			b.fails(err, c.err)
-			if err == nil {
-				b.same(describe(kv), c.want)
-			}
-		}
-		_, err := b.Get(b.context(), "/pods/n/b", 0)
-		b.fails(err, storage.ErrNotFound)
+var listTests = []testCase{
+	{"a list of nothing is empty and says the revision", func(b *bench) {
+		b.create("/nodes/n1", "")
+		b.same(b.listed("/pods/", storage.ListOptions{}), " | 0 @2")
 	}},
 	{"a list is the content at any revision, in key order", func(b *bench) {
 		b.history()
@@ -79,5 +52,9 @@ var readTests = []testCase{
 		b.same(b.listed("/pods/", storage.ListOptions{From: "/pods/n/f"}), " | 0 @7")
 		b.same(b.listed("/pods/", storage.ListOptions{From: "/a"}),
 			"/pods/n/b=@3(3) /pods/n/c=@4(4) /pods/n/d=@5(5) /pods/n/e=@6(6) | 4 @7")
+	}},
+	{"an ended context lists nothing", func(b *bench) {
+		_, err := b.List(b.ended(), "/pods/", storage.ListOptions{})
+		b.fails(err, context.Canceled)
 	}},
 }
