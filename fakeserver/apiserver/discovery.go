@@ -19,6 +19,12 @@ import (
 // They do not depend on the method: recorded so.
 func (s *Server) serveDiscovery(w http.ResponseWriter, r *http.Request, t target) error {
 	var doc apiruntime.Object
+	if t.kind == targetVersions || t.kind == targetGroups {
+		w.Header().Set("Vary", "Accept")
+		if f, ok := wantsAggregated(r.Header.Get("Accept")); ok {
+			return s.sendAggregated(w, r, aggregatedKey{format: f, core: t.kind == targetVersions})
+		}
+	}
 	switch t.kind {
 	case targetVersions:
 		doc = &metav1.APIVersions{Versions: []string{"v1"}, ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{
@@ -40,7 +46,7 @@ func (s *Server) serveDiscovery(w http.ResponseWriter, r *http.Request, t target
 	return sendDiscovery(w, r, doc)
 }
 
-// sendDiscovery negotiates: a form that is not served, like the aggregated one,
+// sendDiscovery negotiates: a form that is not served, like older aggregated ones,
 // falls through to the next of the header, and at last to JSON, which clients
 // accept in its place.
 func sendDiscovery(w http.ResponseWriter, r *http.Request, doc apiruntime.Object) error {
@@ -99,6 +105,8 @@ func (v *apiVersion) describe() *metav1.APIResourceList {
 	for _, r := range v.resources {
 		list.APIResources = append(list.APIResources, r.describe()...)
 	}
+	list.APIResources = append(list.APIResources, createdOnly[v.gv]...)
+	slices.SortStableFunc(list.APIResources, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
@@ -111,21 +119,12 @@ func (r *resource) describe() []metav1.APIResource {
 		StorageVersionHash: versionHash(r.stored.gvk),
 	}
 	described := []metav1.APIResource{main}
-	sub := metav1.APIResource{Namespaced: r.namespaced, Kind: r.gvk.Kind, Verbs: metav1.Verbs{"get", "patch", "update"}}
-	if gr.String() == "namespaces" {
-		finalize := sub
-		finalize.Name, finalize.Verbs = name+"/finalize", metav1.Verbs{"update"}
-		described = append(described, finalize)
-	}
-	if r.scale != nil {
-		scale := sub
-		scale.Name, scale.Group, scale.Version, scale.Kind = name+"/scale", r.scale.Group, r.scale.Version, r.scale.Kind
-		described = append(described, scale)
-	}
-	if r.hasStatus {
-		status := sub
-		status.Name = name + "/status"
-		described = append(described, status)
+	for _, sub := range r.sortedSubresources() {
+		one := metav1.APIResource{Name: name + "/" + sub.name, Namespaced: r.namespaced, Kind: sub.kind.Kind, Verbs: sub.verbs}
+		if sub.kind.GroupVersion() != r.gvk.GroupVersion() {
+			one.Group, one.Version = sub.kind.Group, sub.kind.Version
+		}
+		described = append(described, one)
 	}
 	return described
 }

@@ -50,6 +50,8 @@ var triggerFields = map[schema.GroupResource]string{{Resource: "pods"}: "spec.no
 type catalog struct {
 	groups []*apiGroup // in order of preference: RESTMappers take the first
 	byName map[string]*apiGroup
+
+	aggregated aggregatedDocuments
 }
 
 type apiGroup struct {

@@ -33,11 +33,15 @@ func negotiateFor(r *http.Request, forms ...string) (output, error) {
 	return out, nil
 }
 
-// send writes a whole answer.
+// send writes a whole answer, which nobody may cache.
 func send(w http.ResponseWriter, code int, contentType string, data []byte) {
+	sendAs(w, code, contentType, "no-cache, private", data)
+}
+
+func sendAs(w http.ResponseWriter, code int, contentType, caching string, data []byte) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
-	h.Set("Cache-Control", "no-cache, private")
+	h.Set("Cache-Control", caching)
 	if len(data) > gzipThreshold && acceptsGzip(w) {
 		compressed := beginGzip(w, code)
 		defer compressed.close()

@@ -201,19 +201,6 @@ func TestHumansGetIndentedAnswers(t *testing.T) {
 	}
 }
 
-func TestTheAggregatedDiscoveryIsAnsweredInTheOldForm(t *testing.T) {
-	r := newRig(t, Options{})
-	for _, accept := range []string{
-		"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
-		"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-	} {
-		got := r.do("GET", "/apis", "", "Accept", accept)
-		if got.code != 200 || got.at("kind") != "APIGroupList" || got.header.Get("Content-Type") != "application/json" {
-			t.Errorf("%s: %d %s", accept, got.code, got.body)
-		}
-	}
-}
-
 // manyPods fills a server.
 func manyPods(b *testing.B, n int) *rig {
 	r := newRig(b, Options{})

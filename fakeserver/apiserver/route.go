@@ -104,6 +104,10 @@ func (s *Server) chooseSub(q *request) (func(*request) error, error) {
 			http.MethodPut:   {"update", s.updateScale},
 			http.MethodPatch: {"patch", s.patchScale},
 		})
+	case q.subresource == "log" && r.gvr.Resource == "pods" && r.gvr.Group == "":
+		return q.byVerb(map[string]verb{http.MethodGet: {"get", s.podLog}})
+	case q.subresource == "exec" && r.gvr.Resource == "pods" && r.gvr.Group == "":
+		return q.byVerb(map[string]verb{http.MethodGet: {"get", s.podExec}, http.MethodPost: {"create", s.podExec}})
 	case q.subresource == "finalize" && r.gvr.Resource == "namespaces" && r.gvr.Group == "":
 		return q.byVerb(map[string]verb{http.MethodPut: {"update", s.update}})
 	}
