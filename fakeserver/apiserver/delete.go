@@ -103,8 +103,8 @@ func (q *request) sendDeleted(out output, obj runtime.Object) error {
 }
 
 // remove deletes one object, or marks it for deletion if something still has to
-// happen before it goes. One that had time left is first seen to have none, so
-// that watchers get both events.
+// happen before it goes. One whose kind leaves time is first seen to have none
+// left, so that watchers get both events.
 func (s *Server) remove(q *request, namespace, name string, options *metav1.DeleteOptions) (outcome, error) {
 	kind := q.resource.stored
 	preconditions := options.Preconditions
@@ -124,7 +124,8 @@ func (s *Server) remove(q *request, namespace, name string, options *metav1.Dele
 				return result, errUnchanged
 			}
 			left := old.GetDeletionGracePeriodSeconds()
-			if again = result.remove && left != nil && *left > 0; again {
+			graceful := kind.behaviour.gracePeriod != nil && old.GetDeletionTimestamp() == nil
+			if again = result.remove && (graceful || left != nil && *left > 0); again {
 				result.remove = false
 			}
 			return result, nil

@@ -34,6 +34,9 @@ func (s *Server) route(w *trackingWriter, r *http.Request, t target) error {
 	case t.kind == targetVersion:
 		return s.serveDiscovery(w, r, t)
 	}
+	if t.gvr == bindingsName && t.name == "" && r.Method == http.MethodPost {
+		t.gvr, t.subresource = podResource, "binding" // the name is in the body
+	}
 	found, _ := s.catalog.lookup(t.gvr)
 	if found == nil {
 		return errNoResource()
@@ -104,12 +107,11 @@ func (s *Server) chooseSub(q *request) (func(*request) error, error) {
 			http.MethodPut:   {"update", s.updateScale},
 			http.MethodPatch: {"patch", s.patchScale},
 		})
-	case q.subresource == "log" && r.gvr.Resource == "pods" && r.gvr.Group == "":
-		return q.byVerb(map[string]verb{http.MethodGet: {"get", s.podLog}})
-	case q.subresource == "exec" && r.gvr.Resource == "pods" && r.gvr.Group == "":
-		return q.byVerb(map[string]verb{http.MethodGet: {"get", s.podExec}, http.MethodPost: {"create", s.podExec}})
 	case q.subresource == "finalize" && r.gvr.Resource == "namespaces" && r.gvr.Group == "":
 		return q.byVerb(map[string]verb{http.MethodPut: {"update", s.update}})
+	}
+	if verbs := s.ofPods(q); verbs != nil {
+		return q.byVerb(verbs)
 	}
 	return nil, errNoResource()
 }

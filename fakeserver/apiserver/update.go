@@ -156,6 +156,8 @@ func (q *request) merge(sent, old runtime.Object) runtime.Object {
 		return next
 	case "scale":
 		return sent // no more than replicas were changed
+	case "ephemeralcontainers":
+		return keepButEphemeral(sent, old)
 	case "finalize":
 		next := old.DeepCopyObject()
 		copyField(next, sent, "ObjectMeta")
