@@ -126,15 +126,6 @@ func setPodCondition(pod *corev1.Pod, c corev1.PodCondition) {
 	pod.Status.Conditions = append(pod.Status.Conditions, c)
 }
 
-// log answers for the log of a pod: there is no kubelet that would have one.
-func (s *Server) log(q *request) error {
-	if _, err := q.objects.get(q.Context(), q.namespace, q.name); err != nil {
-		return err
-	}
-	q.w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
 // ofPods finds the handler of a subresource that only pods have, or nil.
 func (s *Server) ofPods(q *request) map[string]verb {
 	if q.resource.gvr != podResource {
@@ -145,8 +136,6 @@ func (s *Server) ofPods(q *request) map[string]verb {
 		return map[string]verb{http.MethodPost: {"create", s.bind}}
 	case "eviction":
 		return map[string]verb{http.MethodPost: {"create", s.evict}}
-	case "log":
-		return map[string]verb{http.MethodGet: {"get", s.log}}
 	case "ephemeralcontainers":
 		return map[string]verb{
 			http.MethodGet:   {"get", s.get},

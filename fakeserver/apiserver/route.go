@@ -3,6 +3,8 @@ package apiserver
 import (
 	"net/http"
 	"slices"
+
+	"github.com/listwatch/listwatch/fakeserver/cacher"
 )
 
 // request is one request for a resource that exists.
@@ -13,6 +15,7 @@ type request struct {
 	resource *resource
 	objects  *collection
 	verb     string // "" until the method was found to be one
+	shard    *cacher.Shard
 }
 
 // route finds who answers. An error is answered by the caller.
@@ -107,6 +110,10 @@ func (s *Server) chooseSub(q *request) (func(*request) error, error) {
 			http.MethodPut:   {"update", s.updateScale},
 			http.MethodPatch: {"patch", s.patchScale},
 		})
+	case q.subresource == "log" && r.gvr.Resource == "pods" && r.gvr.Group == "":
+		return q.byVerb(map[string]verb{http.MethodGet: {"get", s.podLog}})
+	case q.subresource == "exec" && r.gvr.Resource == "pods" && r.gvr.Group == "":
+		return q.byVerb(map[string]verb{http.MethodGet: {"get", s.podExec}, http.MethodPost: {"create", s.podExec}})
 	case q.subresource == "finalize" && r.gvr.Resource == "namespaces" && r.gvr.Group == "":
 		return q.byVerb(map[string]verb{http.MethodPut: {"update", s.update}})
 	}
