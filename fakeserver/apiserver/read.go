@@ -54,6 +54,11 @@ func (q *request) listOptions() (internalversion.ListOptions, error) {
 		return options, apierrors.NewBadRequest(err.Error())
 	}
 	options.FieldSelector = selector
+	if q.objects.tuning.Sharding && options.ShardSelector != "" {
+		if q.shard, err = cacher.ParseShard(options.ShardSelector); err != nil {
+			return options, apierrors.NewBadRequest(err.Error())
+		}
+	}
 	if q.watched && q.name != "" {
 		return options, q.selectName(&options)
 	}
@@ -75,7 +80,7 @@ func (q *request) selectName(options *internalversion.ListOptions) error {
 
 // predicate says which objects a list or watch is about.
 func (q *request) predicate(options internalversion.ListOptions) cacher.Predicate {
-	p := cacher.Predicate{Labels: options.LabelSelector, Fields: options.FieldSelector}
+	p := cacher.Predicate{Labels: options.LabelSelector, Fields: options.FieldSelector, Shard: q.shard}
 	p.Namespace = q.namespace
 	if name, ok := requiredName(options.FieldSelector); ok {
 		p.Name = name
@@ -156,5 +161,6 @@ func listMeta(result cacher.ListResult) metav1.ListMeta {
 		ResourceVersion:    strconv.FormatUint(result.ResourceVersion, 10),
 		Continue:           result.Continue,
 		RemainingItemCount: result.Remaining,
+		ShardInfo:          result.ShardInfo,
 	}
 }
