@@ -18,6 +18,10 @@
 //	           ▼                          ▼
 //	        cacher (watch cache) ◀── storage (revisions, history)
 //
+// By default it serves what a real server with default flags does, GA versions
+// only; Options.AllVersions adds the others. Options also tunes the watch cache
+// and limits, so that a test need not write a hundred objects to see a 410.
+//
 // Steering: DropWatches cuts the connections of all watches, Compact makes the
 // server forget its history, so that older resourceVersions get 410.
 //
@@ -35,6 +39,6 @@
 // bubble, New must be called in the bubble.
 //
 // Goroutines: one for the in-memory listener, two for each call of Listen, and
-// net/http's own for each open connection; one feed for each resource in use
+// net/http's own for each open connection; one for each open websocket; one feed for each resource in use
 // (package cacher).
 package fakeserver

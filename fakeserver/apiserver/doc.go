@@ -12,13 +12,16 @@
 // nobody else; Close waits a second for readers that do not read, and for nobody
 // longer. All versions of a resource are views of one stored object.
 //
-// Not promised, and not there yet: Table (an Accept list falls
-// through to its next form), aggregated discovery (answered in the old form,
-// which clients accept), OpenAPI, custom resources, resources that cannot be
-// listed (reviews, bindings, evictions, tokens), the deprecated /watch/ paths,
-// websockets, compression,
-// defaulting and validation of specs beyond metadata, admission beyond the life
-// of namespaces, authentication. No controllers run: a namespace that was
+// Reads are answered as JSON, YAML and protobuf, whole, reduced to metadata, or as
+// Tables, whose columns are those that kubectl shows for the common kinds. Long
+// answers are compressed for those who take it, and so are watches that serve as
+// lists. Watches also work by the old paths below /watch/ and over websockets.
+// Events are read as from a server that does not cache them, see uncached.
+// /metrics is in the format of Prometheus, with the names of kube-apiserver.
+//
+// Not promised, and not there yet: OpenAPI, custom resources, reviews,
+// defaulting and validation of most of what is in specs, admission beyond the
+// life of namespaces, authentication. There are no kubelets: nobody has a log. No controllers run: a namespace that was
 // deleted waits for PUT of /finalize, and the finalizers of foreground and
 // orphaning deletion for someone to remove them.
 //
@@ -32,8 +35,13 @@
 // read what there is, or says that it cannot; a write that comes first is thereby
 // part of the history that watches can go back to.
 //
-// Limits: bodies up to 3 MiB (413 beyond), one Accept header as a whole.
+// Limits: bodies up to 3 MiB (413 beyond), one Accept header as a whole, a minute
+// for a request that is no watch. Encodings are kept with each version of an
+// object for as long as the cache keeps that: at most one for each form that was
+// asked for, of which there are two for each version of the resource and five that
+// the versions share.
 //
-// Goroutines: none of its own. ServeHTTP runs in the caller's; each cacher that
-// was needed has those that its package counts. Close ends them and waits.
+// Goroutines: one for each open websocket, which reads. Otherwise ServeHTTP runs
+// in the caller's; each cacher that was needed has those that its package counts.
+// Close ends them and waits.
 package apiserver
