@@ -70,7 +70,6 @@ func (b buckets) next(now, deadline time.Time, period time.Duration) time.Time {
 // that moment the store is asked how far it is, so that the bookmark of an idle
 // resource is up to date, too. Nothing runs between those moments.
 type bookmarks struct {
-	buckets
 	period   time.Duration // 0: no bookmarks
 	deadline time.Time     // zero: none
 	// due is zero if none is to come.
@@ -81,9 +80,9 @@ type bookmarks struct {
 }
 
 // schedule sets when the next bookmark is due.
-func (b *bookmarks) schedule(now time.Time) {
+func (b *bookmarks) schedule(now time.Time, at buckets) {
 	b.patience, b.answer = time.Time{}, nil
-	b.due = b.next(now, b.deadline, b.period)
+	b.due = at.next(now, b.deadline, b.period)
 }
 
 // moment is when something is to be done next; zero is never.
@@ -129,7 +128,7 @@ func (w *Watcher) takeBookmark() (Event, bool) {
 	if event, ok := w.takeChange(); ok {
 		return event, true
 	}
-	w.bookmarks.schedule(now)
+	w.bookmarks.schedule(now, w.cacher.buckets)
 	if !w.tellsNews(rv) || w.ended.Load() {
 		return Event{}, false
 	}

@@ -78,8 +78,8 @@ func (c *Cacher) newWatcher(opts *WatchOptions) *Watcher {
 	if opts.AllowBookmarks {
 		w.bookmarks.period = c.options.BookmarkPeriod
 	}
-	w.bookmarks.buckets, w.bookmarks.deadline = c.buckets, opts.Deadline
-	w.bookmarks.schedule(now)
+	w.bookmarks.deadline = opts.Deadline
+	w.bookmarks.schedule(now, c.buckets)
 	return w
 }
 
