@@ -76,6 +76,7 @@ func TestTheBudgetIsSharedAndAlsoUsedUpByOthers(t *testing.T) {
 		for range 6 {
 			r.put("m/a", "")
 		}
+		synctest.Wait()
 		r.expect(stuck, "EOF")
 		r.expect(other, "EOF")
 	})
