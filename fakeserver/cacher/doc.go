@@ -2,15 +2,16 @@
 // with the semantics of kube-apiserver's watch cache.
 //
 // One feed follows the store and appends every change to a window, a ring that
-// all watchers read from; beside each change stands the state of the collection
-// after it, a tree that shares all but a few nodes with its neighbours. A list
-// reads such a state; a watcher is a cursor into the window.
+// all watchers read from, and to a tree, the state of the collection. A list
+// reads a copy of that, which shares its nodes until the feed writes, or one at an
+// earlier version, made by undoing changes; a watcher is a cursor into the window.
 //
 //	feed.go        follows the store; open.go the list and watch it begins with
 //	cacher.go      how a change enters; Close, DropWatches, Compacted
-//	window.go      the ring, and the states that go with it; capacity.go its size
-//	state.go       the collection at one revision
-//	dispatch.go    which watchers see a change, and which are too slow
+//	window.go      the ring of changes; capacity.go its size
+//	state.go       the collection at one revision; snapshot.go at any in the window
+//	dispatch.go    which watchers see a change, and which are too slow; budget.go
+//	               how long they may be
 //	watcher.go     the cursor; initial.go and bookmarks.go what else it delivers
 //	freshness.go   waiting for a resource version; readiness.go for the cache
 //	route.go       what serves a request (pure); list.go, get.go, watch.go do it
@@ -51,7 +52,8 @@
 //
 // # Goroutines
 //
-// One per Cacher, the feed; another one with Options.CheckPeriod; and while reads
-// wait for a resource version one that asks the store how far it is. Close waits
-// for all. None per watcher or request.
+// One per Cacher, the feed; another one with Options.CheckPeriod; while reads wait
+// for a resource version one that asks the store how far it is; and a short-lived
+// one each time that an idle window shrinks. Close waits for all. None per watcher
+// or request.
 package cacher
