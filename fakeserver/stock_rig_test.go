@@ -133,7 +133,8 @@ func (r *stockRig) expectLifecycle() {
 	r.each(func(_ target, client dynamic.ResourceInterface) {
 		Expect(client.Delete(r.ctx, "a", metav1.DeleteOptions{})).To(Succeed())
 	})
-	Expect(r.seen()).To(Equal(r.all("delete", "a")))
+	// A pod is first seen to have no time left.
+	Expect(r.seen()).To(Equal(append(r.all("delete", "a"), "update pods/a")))
 	for resource, informer := range r.informers {
 		Expect(informer.GetStore().ListKeys()).To(BeEmpty(), resource)
 	}

@@ -21,10 +21,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateNew checks the metadata of an object to be created.
-func validateNew(r *resource, obj metav1.Object) error {
+// validateNew checks an object to be created.
+func validateNew(r *resource, content runtime.Object, obj metav1.Object) error {
 	errs := validation.ValidateObjectMetaAccessor(obj, r.namespaced, r.stored.behaviour.nameFunc(), field.NewPath("metadata"))
-	return invalid(r, obj.GetName(), append(errs, validateFinalizers(obj.GetFinalizers())...))
+	errs = append(errs, validateFinalizers(obj.GetFinalizers())...)
+	return invalid(r, obj.GetName(), append(errs, validateContent(content, nil)...))
 }
 
 // standardFinalizers need no domain.
@@ -61,7 +62,14 @@ func dropDuplicateOwners(w http.ResponseWriter, obj metav1.Object) {
 		strings.Join(twice, ", "))
 }
 
-func invalid(r *resource, name string, errs field.ErrorList) error {
+// invalid makes the answer of what was found, each problem once.
+func invalid(r *resource, name string, found field.ErrorList) error {
+	var errs field.ErrorList
+	for _, err := range found {
+		if !slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Error() == err.Error() }) {
+			errs = append(errs, err)
+		}
+	}
 	if len(errs) == 0 {
 		return nil
 	}
@@ -106,7 +114,7 @@ func inherit(r *resource, next, old runtime.Object) error {
 	errs := validation.ValidateObjectMetaAccessor(nextMeta, r.namespaced, anyName, path)
 	errs = append(errs, validateFinalizers(nextMeta.GetFinalizers())...)
 	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(nextMeta, oldMeta, path)...)
-	return invalid(r, nextMeta.GetName(), errs)
+	return invalid(r, nextMeta.GetName(), append(errs, validateContent(next, old)...))
 }
 
 // anyName: a name that exists was checked when it was created.

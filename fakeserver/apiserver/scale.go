@@ -105,6 +105,9 @@ func (s *Server) updateScale(q *request) error {
 		return err
 	}
 	obj, _, err := s.carryOut(q, proposal{dryRun: sub.dryRun, next: func(live runtime.Object) (runtime.Object, error) {
+		if err := q.checkUID(sub.meta.GetUID(), live); err != nil {
+			return nil, err
+		}
 		return q.scaled(live, func(before *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
 			wanted, err := toScale(sub.object.DeepCopyObject())
 			if err != nil {

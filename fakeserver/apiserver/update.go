@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -48,8 +49,8 @@ func (s *Server) update(q *request) error {
 		creates: q.resource.stored.behaviour.createOnUpdate && q.subresource == "",
 		dryRun:  sub.dryRun,
 		next: func(live runtime.Object) (runtime.Object, error) {
-			if uid := sub.meta.GetUID(); live == nil && uid != "" {
-				return nil, q.objects.errUID(q.namespace, q.name, uid, "")
+			if err := q.checkUID(sub.meta.GetUID(), live); err != nil {
+				return nil, err
 			}
 			next, err := q.toStored(sub.object.DeepCopyObject())
 			if err != nil {
@@ -121,15 +122,31 @@ func (q *request) settle(next runtime.Object, current record, dryRun bool) (outc
 	return result, nil
 }
 
-// checkVersion compares the version and the uid that were sent with the current
-// ones.
+// checkUID compares the uid that was sent with that of live, which is nil if
+// there is no object.
+func (q *request) checkUID(uid types.UID, live runtime.Object) error {
+	if uid == "" {
+		return nil
+	}
+	var actual types.UID
+	if live != nil {
+		accessor, _, err := accessors(live, live)
+		if err != nil {
+			return err
+		}
+		actual = accessor.GetUID()
+	}
+	if uid == actual {
+		return nil
+	}
+	return q.objects.errUID(q.namespace, q.name, uid, actual)
+}
+
+// checkVersion compares the version that was sent with the current one.
 func (q *request) checkVersion(sent runtime.Object, current record) error {
 	sentMeta, currentMeta, err := accessors(sent, current.object)
 	if err != nil {
 		return err
-	}
-	if uid := sentMeta.GetUID(); uid != "" && uid != currentMeta.GetUID() {
-		return q.objects.errUID(q.namespace, q.name, uid, currentMeta.GetUID())
 	}
 	version := sentMeta.GetResourceVersion()
 	if version == "" || version == "0" {

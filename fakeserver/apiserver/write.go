@@ -194,7 +194,7 @@ func (s *Server) createNamed(q *request, obj runtime.Object, accessor metav1.Obj
 	if prepare := kind.behaviour.prepareCreate; prepare != nil {
 		prepare(obj)
 	}
-	if err := validateNew(q.resource, accessor); err != nil {
+	if err := validateNew(q.resource, obj, accessor); err != nil {
 		return nil, err
 	}
 	if dryRun {
