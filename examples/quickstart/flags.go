@@ -65,8 +65,25 @@ func parseFlags(args []string, stdout io.Writer) (settings, error) {
 		return s, err
 	case flags.NArg() > 0:
 		return s, fmt.Errorf("unexpected argument %q; manifests are given with -f", flags.Arg(0))
-	case s.context != "" && s.kubeconfig == "":
-		return s, errors.New("-context needs -kubeconfig")
 	}
-	return s, nil
+	return s, checkGiven(flags)
+}
+
+// checkGiven refuses what would otherwise run the built-in show instead of what
+// was meant: an empty value, as an unset variable of a script leaves it, is not
+// the same as no flag.
+func checkGiven(flags *flag.FlagSet) error {
+	given := map[string]string{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = f.Value.String() })
+	path, hasPath := given["kubeconfig"]
+	name, hasName := given["context"]
+	switch {
+	case hasPath && path == "":
+		return errors.New("-kubeconfig is empty; give the path of a kubeconfig, or leave the flag out for an embedded server")
+	case hasName && !hasPath:
+		return errors.New("-context needs -kubeconfig")
+	case hasName && name == "":
+		return errors.New("-context is empty; give the name of a context, or leave the flag out for the current one")
+	}
+	return nil
 }

@@ -181,13 +181,24 @@ func TestAnObjectThatTheServerRefusesIsNamedWithThoseCreatedBefore(t *testing.T)
 }
 
 func TestWrongUsageIsToldWithStatusTwo(t *testing.T) {
-	for want, args := range map[string][]string{
-		"flag provided but not defined: -wach": {"-wach"},
-		`unexpected argument "manifests/"`:     {"manifests/"},
-		"-context needs -kubeconfig":           {"-context", "a"},
-		"the path is empty":                    {"-f", ""},
+	for _, test := range []struct {
+		want string
+		args []string
+	}{
+		{"flag provided but not defined: -wach", []string{"-wach"}},
+		{`unexpected argument "manifests/"`, []string{"manifests/"}},
+		{"the path is empty", []string{"-f", ""}},
+		{"-kubeconfig is empty; give the path", []string{"-kubeconfig", ""}},
+		{"-kubeconfig is empty", []string{"-f", "a.yaml", "-kubeconfig=", "-context", "a"}},
+		{"-context is empty; give the name", []string{"-kubeconfig", "config", "-context", ""}},
+		{"-context needs -kubeconfig", []string{"-context", "a"}},
+		{"-context needs -kubeconfig", []string{"-context", ""}},
 	} {
-		runWith(t, args...).wantFailure(t, 2, want, "quickstart -h tells the usage")
+		r := runWith(t, test.args...)
+		r.wantFailure(t, 2, test.want, "quickstart -h tells the usage")
+		if r.stdout != "" {
+			t.Errorf("%q: something was done: %s", test.args, r.stdout)
+		}
 	}
 }
 
