@@ -21,7 +21,8 @@ var extensions = []string{".yaml", ".yml", ".json"}
 
 // Read reads files and folders, folders with everything below them. In a folder
 // only *.yaml, *.yml and *.json count; a file that is named itself may be called
-// anything. Errors: ErrNotFound, ErrUnreadable, ErrEmpty.
+// anything. A folder that is called like a manifest is read as a folder, but must
+// hold some. Errors: ErrNotFound, ErrUnreadable, ErrEmpty.
 func Read(paths ...string) ([]File, error) {
 	var files []File
 	for _, name := range paths {
@@ -53,21 +54,45 @@ func ReadFS(fsys fs.FS, shown string) ([]File, error) {
 		switch {
 		case err != nil:
 			return readError(full, err)
-		case entry.IsDir() || !isManifest(name):
+		case !isManifest(name):
 			return nil
+		case entry.IsDir():
+			// An empty one is what a container runtime puts where a file to
+			// mount is missing. Nobody means to leave that out.
+			below, err := readBelow(fsys, name, full)
+			files = append(files, below...)
+			if err == nil {
+				err = fs.SkipDir // it is read already
+			}
+			return err
 		}
 		data, err := readRegular(fsys, name)
 		files = append(files, File{Name: full, Data: data})
 		return wrapRead(full, err)
 	})
 	if err == nil && len(files) == 0 {
-		err = &Error{
-			Place: Place{File: shown}, Kind: ErrEmpty,
-			Detail: "the folder holds no " + strings.Join(extensions, ", ") + " file",
-			Fix:    "name a file, or a folder with manifests",
-		}
+		err = emptyFolder(shown)
 	}
 	return files, err
+}
+
+func readBelow(fsys fs.FS, name, shown string) ([]File, error) {
+	below, err := fs.Sub(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	return ReadFS(below, shown)
+}
+
+func emptyFolder(shown string) error {
+	what, fix := "the folder holds no ", "name a file, or a folder with manifests"
+	if isManifest(shown) {
+		what, fix = "it is a folder, though called like a file, and holds no ", "put the file in its place, or remove it"
+	}
+	return &Error{
+		Place: Place{File: shown}, Kind: ErrEmpty,
+		Detail: what + strings.Join(extensions, ", ") + " file", Fix: fix,
+	}
 }
 
 // readRegular refuses what is not a file with an end, such as a named pipe.
@@ -75,6 +100,9 @@ func readRegular(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
 		return nil, err
+	}
+	if info.IsDir() {
+		return nil, errors.New("it is a link to a folder, which is not followed")
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("it is no regular file (%v)", info.Mode().Type())

@@ -44,6 +44,19 @@ func TestAFolderIsReadWithAllBelowItButOnlyManifests(t *testing.T) {
 	}
 }
 
+func TestAFolderThatIsCalledLikeAManifestIsReadOnlyIfItHoldsSome(t *testing.T) {
+	root := folder(t, "a.yaml/deep/x.yaml", "1", "b.yaml", "2")
+	files, err := Read(root)
+	if err != nil || len(files) != 2 || files[0].Name != filepath.Join(root, "a.yaml/deep/x.yaml") {
+		t.Fatalf("got %v, %v", files, err)
+	}
+	empty := filepath.Join(folder(t, "app/a.yaml", "1", "app/b.yaml/deep/README.md", "2", "app/c.yaml", "3"), "app", "b.yaml")
+	for _, path := range []string{empty, filepath.Dir(empty), filepath.Dir(filepath.Dir(empty))} {
+		_, err := Read(path)
+		checkError(t, err, ErrEmpty, empty+": nothing in it: it is a folder, though called like a file, and holds no .yaml, .yml, .json file")
+	}
+}
+
 func TestAFileThatIsNamedMayHaveAnyName(t *testing.T) {
 	root := folder(t, "objects.txt", goodConfigMap)
 	files, err := Read(filepath.Join(root, "objects.txt"))
@@ -64,6 +77,13 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 	if err := os.Symlink(link, link); err != nil {
 		t.Fatal(err)
 	}
+	outside := filepath.Join(root, "outside", "folder.yaml")
+	if err := os.Mkdir(filepath.Dir(outside), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(t.TempDir(), outside); err != nil {
+		t.Fatal(err)
+	}
 	dangling := filepath.Join(root, "dangling", "gone.yaml")
 	if err := os.Mkdir(filepath.Dir(dangling), 0o755); err != nil {
 		t.Fatal(err)
@@ -81,6 +101,7 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 		{filepath.Join(root, "links"), ErrUnreadable, "loop.yaml: cannot read it: too many levels of symbolic links"},
 		{link, ErrUnreadable, "loop.yaml: cannot read it"},
 		{filepath.Join(root, "dangling"), ErrUnreadable, "gone.yaml: cannot read it: no such file"},
+		{filepath.Join(root, "outside"), ErrUnreadable, "folder.yaml: cannot read it: it is a link to a folder"},
 		{os.DevNull, ErrUnreadable, "no regular file"},
 	} {
 		_, err := Read(test.path)
