@@ -220,6 +220,11 @@ func BenchmarkEncode(b *testing.B) {
 // see, which tells that all have looked at those before.
 const quietEvents = 50
 
+// warmEvents let the peer's window grow before its watchers come, and with it the
+// channels of these: they take more than quietEvents then. Else the peer would
+// end watchers for being slow.
+const warmEvents = 5000
+
 // quiet is n watchers of all namespaces with a label selector each, of which
 // only the first matches what is written.
 type quiet struct {
@@ -229,6 +234,7 @@ type quiet struct {
 	loud     sync.WaitGroup
 	running  sync.WaitGroup
 	open     []stream
+	closing  atomic.Bool
 }
 
 // newQuiet labels the first pod for all, the others for the first watcher.
@@ -247,6 +253,7 @@ func newQuiet(tb testing.TB, n int, side newSide) *quiet {
 		pods[i] = &pod
 	}
 	q := &quiet{rig: newRig(tb, setup{pods: pods}, side), watchers: n, seen: make(chan struct{}, inFlight)}
+	q.updates(warmEvents)
 	for i := range n {
 		in, err := labels.NewRequirement(groupLabel, selection.In, []string{"all", fmt.Sprint(i)})
 		if err != nil {
@@ -255,7 +262,11 @@ func newQuiet(tb testing.TB, n int, side newSide) *quiet {
 		side.as(func() {
 			s := q.side.watch(scope{labels: labels.NewSelector().Add(*in)}, q.now, bare)
 			q.open = append(q.open, s)
-			q.running.Go(func() { s.each(q.receiver(i == 0)) })
+			q.running.Go(func() {
+				if s.each(q.receiver(i == 0)); !q.closing.Load() {
+					panic("a watch of " + side.name + " ended: the loop would wait for ever")
+				}
+			})
 		})
 	}
 	return q
@@ -295,6 +306,7 @@ func (q *quiet) push(n int) {
 }
 
 func (q *quiet) close() {
+	q.closing.Store(true)
 	for _, s := range q.open {
 		s.stop()
 	}

@@ -35,44 +35,58 @@ func (s *sink) Write(p []byte) (int, error) {
 }
 
 // Ours: the bytes that fakeserver/apiserver sends, put together here because its
-// encoder is not exported.
+// encoder is not exported, and with one copy less.
 
 // body is one object.
 func (f format) body(obj runtime.Object) ([]byte, error) {
-	pod := *obj.(*corev1.Pod)
 	if f == formatProtobuf {
-		return pod.Marshal()
+		return obj.(*corev1.Pod).Marshal()
 	}
+	return json.Marshal(withKind(obj))
+}
+
+// withKind is a shallow copy that says what it is.
+func withKind(obj runtime.Object) *corev1.Pod {
+	pod := *obj.(*corev1.Pod)
 	pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
-	return json.Marshal(&pod)
+	return &pod
 }
 
 // frame is one event of a watch, ready to be sent.
 func (f format) frame(t watch.EventType, obj runtime.Object) ([]byte, error) {
-	body, err := f.body(obj)
-	if err != nil {
+	if f == formatProtobuf {
+		return protobufFrame(t, obj.(*corev1.Pod))
+	}
+	var frame bytes.Buffer
+	frame.Grow(9 << 10)
+	frame.WriteString(`{"type":"` + string(t) + `","object":`)
+	if err := json.NewEncoder(&frame).Encode(withKind(obj)); err != nil {
 		return nil, err
 	}
-	if f == formatJSON {
-		frame := append(make([]byte, 0, len(body)+48), `{"type":"`...)
-		frame = append(frame, t...)
-		frame = append(frame, `","object":`...)
-		frame = append(frame, body...)
-		return append(frame, "}\n"...), nil
-	}
-	object := field(nil, 2, body)
-	object = append(append(make([]byte, 0, len(object)+32), "k8s\x00\x0a\x09\x0a\x02v1\x12\x03Pod"...), object...)
-	raw := field(nil, 1, object)
-	frame := field(make([]byte, 4, len(raw)+32), 1, []byte(t))
-	frame = field(frame, 2, raw)
-	binary.BigEndian.PutUint32(frame, uint32(len(frame)-4))
-	return frame, nil
+	frame.Truncate(frame.Len() - 1) // its end of line
+	frame.WriteString("}\n")
+	return frame.Bytes(), nil
 }
 
-// field appends a field of protobuf that holds bytes.
-func field(dst []byte, number byte, value []byte) []byte {
-	dst = append(dst, number<<3|2)
-	return append(binary.AppendUvarint(dst, uint64(len(value))), value...)
+// protobufFrame writes the messages from the outermost on, the pod last: the
+// length, WatchEvent{type, object}, RawExtension{raw}, Unknown{typeMeta, raw, "", ""}.
+func protobufFrame(t watch.EventType, pod *corev1.Pod) ([]byte, error) {
+	const kind, rest = "k8s\x00\x0a\x09\x0a\x02v1\x12\x03Pod", "\x1a\x00\x22\x00"
+	size := pod.Size()
+	unknown := append([]byte(kind), 2<<3|2)
+	unknown = binary.AppendUvarint(unknown, uint64(size))
+	inUnknown := len(unknown) + size + len(rest)
+	extension := binary.AppendUvarint([]byte{1<<3 | 2}, uint64(inUnknown))
+	head := append([]byte{0, 0, 0, 0, 1<<3 | 2, byte(len(t))}, t...)
+	head = binary.AppendUvarint(append(head, 2<<3|2), uint64(len(extension)+inUnknown))
+	head = append(append(head, extension...), unknown...)
+
+	frame := make([]byte, len(head)+size+len(rest))
+	binary.BigEndian.PutUint32(head, uint32(len(frame)-4))
+	copy(frame, head)
+	copy(frame[len(head)+size:], rest)
+	_, err := pod.MarshalToSizedBuffer(frame[len(head) : len(head)+size])
+	return frame, err
 }
 
 // Peer: the codecs that kube-apiserver uses, with its streaming of lists.

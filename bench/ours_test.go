@@ -57,7 +57,7 @@ func (o *ours) open(opts cacher.WatchOptions, f format) stream {
 	if err != nil {
 		o.tb.Fatal(err)
 	}
-	return &oursStream{side: o, watcher: w, format: f, frames: framesOf(f)}
+	return &oursStream{side: o, watcher: w, format: f}
 }
 
 func (o *ours) watch(s scope, rv int64, f format) stream {
@@ -144,13 +144,13 @@ type oursStream struct {
 	side    *ours
 	watcher *cacher.Watcher
 	format  format
-	frames  frames
-	sink    *sink
 }
 
 func (s *oursStream) each(see func() bool) {
+	var frames frames
+	var to *sink
 	if s.format != bare {
-		s.sink = &sink{}
+		frames, to = framesOf(s.format), &sink{}
 	}
 	for {
 		event, err := s.watcher.Next(s.side.ctx)
@@ -161,12 +161,12 @@ func (s *oursStream) each(see func() bool) {
 			continue
 		}
 		if s.format != bare && event.Item != nil {
-			frame, err := event.Item.Encoded(s.frames.ids[event.Type], s.frames.encode[event.Type])
+			frame, err := event.Item.Encoded(frames.ids[event.Type], frames.encode[event.Type])
 			if err != nil {
 				s.side.tb.Error(err)
 				return
 			}
-			_, _ = s.sink.Write(frame)
+			_, _ = to.Write(frame)
 		}
 		if !see() {
 			return

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -108,5 +109,22 @@ func TestBothSidesListTheSame(t *testing.T) {
 			t.Errorf("%s begins with %d pods", r.side.name(), added)
 		}
 		r.close()
+	}
+}
+
+func TestBothSidesSendTheSameBytes(t *testing.T) {
+	for _, f := range []format{formatJSON, formatProtobuf} {
+		var theirs bytes.Buffer
+		pod := ordinaryPod(7)
+		if err := newPeerEncoder(f, &theirs).send(watch.Event{Type: watch.Modified, Object: pod}); err != nil {
+			t.Fatal(err)
+		}
+		frame, err := f.frame(watch.Modified, pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(frame, theirs.Bytes()) {
+			t.Errorf("%s: ours sends %d bytes\n%.300q\nthe peer %d\n%.300q", f, len(frame), frame, theirs.Len(), theirs.Bytes())
+		}
 	}
 }
