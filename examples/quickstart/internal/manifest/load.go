@@ -175,7 +175,8 @@ func checkName(content parsed, object Object) error {
 		if value != nil && !isText {
 			return &Error{
 				Place: place, Kind: ErrWrongType,
-				Detail: fmt.Sprintf("metadata.%s is %s", field, describe(value)), Fix: "write a text (put quotes around it)",
+				Detail: fmt.Sprintf("metadata.%s is %s", field, describe(value)),
+				Fix:    "write a text (put quotes around it)" + content.boolHint("metadata", field),
 			}
 		}
 		if field == "name" && text == "" {

@@ -43,7 +43,47 @@ var badManifests = []struct {
 	},
 	{
 		"a key twice", "", goodConfigMap + "data:\n  a: b\n  a: c\n", ErrSyntax,
-		[]string{"a.yaml, document 1, line 7: ", `key "a" already set`},
+		[]string{`a.yaml, document 1, line 7: not valid: the key "a" stands twice in one mapping; remove or rename one of the two`},
+	},
+	{
+		"a key twice as YAML reads it", "", goodConfigMap + "data:\n  y: b\n  Yes: c\n", ErrSyntax,
+		[]string{`line 7: not valid: the key true stands twice in one mapping; remove or rename one of the two; YAML reads y, yes, on without quotes as true`},
+	},
+	{
+		"a template's value", "", goodConfigMap + "---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Values.name }}\n", ErrSyntax,
+		[]string{`document 2, line 9: not valid: it looks like a template that was not rendered: name: {{ .Values.name }}; give what comes out of it ("helm template"`},
+	},
+	{
+		"a template's block", "", "{{- if .Values.on }}\n" + goodConfigMap + "{{- end }}\n", ErrSyntax,
+		[]string{"document 1, line 1: not valid: it looks like a template that was not rendered: {{- if .Values.on }}; "},
+	},
+	{
+		"a template's value in a text", "", goodConfigMap + "data:\n  a: {{ .Values.a }}-suffix\n", ErrSyntax,
+		[]string{"line 6: not valid: it looks like a template that was not rendered: a: {{ .Values.a }}-suffix; "},
+	},
+	{
+		"a bracket that is not closed, far from what looks like a template", "", goodConfigMap + "data:\n  a: |\n    {{ b }}\n  c: d\n  e: f\n  g: [h\n  i: \"{{ j }}\"\n", ErrSyntax,
+		[]string{"this is no YAML: did not find"},
+	},
+	{
+		"a key that is a list", "", goodConfigMap + "data:\n  ? [a]\n  : b\n", ErrSyntax,
+		[]string{"line 6: not valid: a key of a mapping must be a text, and this one is not; "},
+	},
+	{
+		"a key that is empty", "", goodConfigMap + "data:\n  ~: b\n", ErrSyntax,
+		[]string{"line 6: not valid: a key of a mapping must be a text, and this one is not; "},
+	},
+	{
+		"a key that YAML reads as false", "", goodConfigMap + "data:\n  a: b\n  n: 1\n", ErrWrongType,
+		[]string{"line 7: wrong type: ConfigMap field data.false is 1, which is not a text; write a text (put quotes around it); YAML reads n without quotes as false, as"},
+	},
+	{
+		"a value that YAML reads as true", "", goodConfigMap + "data: {a: On}\n", ErrWrongType,
+		[]string{"ConfigMap field data.a is true, which is not a text; write a text (put quotes around it); YAML reads On without quotes as true"},
+	},
+	{
+		"a custom kind's name that YAML reads as false", "", "apiVersion: shop.example.com/v1\nkind: Teapot\nmetadata: {name: No}\n", ErrWrongType,
+		[]string{"metadata.name is false; write a text (put quotes around it); YAML reads No without quotes as false"},
 	},
 	{
 		"a sentence", "", "just a sentence\n", ErrSyntax, []string{`line 1: not valid: a manifest is a mapping of fields, this is the text "just a sentence"`},
@@ -60,7 +100,7 @@ var badManifests = []struct {
 	},
 	{
 		"a JSON key twice", "a.json", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","name":"b"}}`, ErrSyntax,
-		[]string{`duplicate field "metadata.name"`},
+		[]string{`not valid: the key "metadata.name" stands twice in one mapping`},
 	},
 	{
 		"a document behind a line separator that editors do not show", "", "apiVersion: v1\u2028---\u2028kind: Pod\n", ErrSyntax,
@@ -214,6 +254,9 @@ func checkError(t *testing.T, err, kind error, want ...string) {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("got  %v\nwant …%s…", err, part)
 		}
+	}
+	if strings.Contains(err.Error(), "interface {}") {
+		t.Errorf("a type of Go in it: %v", err)
 	}
 	if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "; ") {
 		t.Errorf("not one line with a remedy: %q", err)

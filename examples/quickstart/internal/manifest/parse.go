@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
-	"strings"
 
 	yamlnode "go.yaml.in/yaml/v3"
 	kjson "sigs.k8s.io/json"
@@ -100,7 +98,7 @@ func child(node *yamlnode.Node, step any) (key, value *yamlnode.Node) {
 			return nil, nil
 		}
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			if node.Content[i].Value == step {
+			if node.Content[i].Value == step || boolOf(node.Content[i]) == step {
 				return node.Content[i], node.Content[i+1]
 			}
 		}
@@ -110,26 +108,6 @@ func child(node *yamlnode.Node, step any) (key, value *yamlnode.Node) {
 		}
 	}
 	return nil, nil
-}
-
-var lineInMessage = regexp.MustCompile(`line (\d+): `)
-
-// yamlError moves the line number out of the parser's message, where it counts
-// from the document's beginning, into the place. Where the end came too early
-// the parser may name a line after the last.
-func yamlError(doc document, err error) error {
-	place, message := doc.place, err.Error()
-	for _, prefix := range []string{"error converting YAML to JSON: ", "yaml: ", "unmarshal errors:\n"} {
-		message = strings.TrimPrefix(message, prefix)
-	}
-	message = strings.TrimSpace(message)
-	if found := lineInMessage.FindStringSubmatchIndex(message); found != nil {
-		number, _ := strconv.Atoi(message[found[2]:found[3]])
-		last := bytes.Count(bytes.TrimRight(doc.text, "\r\n"), []byte("\n"))
-		place.Line += max(0, min(number-1, last))
-		message, _, _ = strings.Cut(message[found[1]:], "\n") // the first of several
-	}
-	return syntaxError(place, "YAML", message)
 }
 
 // describe says what a value is, for "… is <this>".

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"path"
 	"strings"
@@ -122,11 +121,4 @@ func splitJSON(name string, data []byte) ([]document, error) {
 func lineAt(data []byte, offset int64) int {
 	offset = min(offset, int64(len(data)))
 	return 1 + bytes.Count(data[:offset], []byte("\n"))
-}
-
-func syntaxError(place Place, format, detail string) error {
-	return &Error{
-		Place: place, Kind: ErrSyntax, Detail: fmt.Sprintf("this is no %s: %s", format, detail),
-		Fix: "correct it; unbalanced quotes and brackets and wrong indentation are the usual causes",
-	}
 }

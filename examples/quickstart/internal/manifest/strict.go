@@ -35,7 +35,9 @@ func checkTypes(object parsed, gvk schema.GroupVersionKind) error {
 	}
 	place := object.place
 	place.Line = object.line(path...)
-	return typeError(place, gvk.Kind+" field "+pathString(path), value, err)
+	fault := typeError(place, gvk.Kind+" field "+pathString(path), value, err)
+	fault.Fix += object.boolHint(path...)
+	return fault
 }
 
 func decode(fields map[string]any) error {
@@ -138,7 +140,7 @@ func pathString(path []any) string {
 	return text.String()
 }
 
-func typeError(place Place, field string, value any, err error) error {
+func typeError(place Place, field string, value any, err error) *Error {
 	if strict, ok := runtime.AsStrictDecodingError(err); ok && len(strict.Errors()) > 0 {
 		return &Error{
 			Place: place, Kind: ErrUnknownField, Detail: field + " does not exist",
