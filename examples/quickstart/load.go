@@ -43,12 +43,27 @@ func create(ctx context.Context, client dynamic.Interface, mapping *meta.RESTMap
 	return err
 }
 
+// refused tells which object was refused, and what became of the others.
 func refused(objects []manifest.Object, failed int, err error) error {
-	before := "nothing had been created before it"
-	if failed > 0 {
-		before = fmt.Sprintf("%s had been created before it, up to %s", count(failed, "object"), objects[failed-1])
-	}
 	object := objects[failed]
-	return fmt.Errorf("%s: the server refuses %s: %w; %s, and %d of %d were not sent after it",
-		object.Place, object, err, before, len(objects)-failed-1, len(objects))
+	others := "it is the only object, so nothing was created"
+	if after := len(objects) - failed - 1; failed+after > 0 {
+		created := "nothing was created before it"
+		if failed > 0 {
+			created = fmt.Sprintf("%s created before it, the last one %s", were(failed), objects[failed-1])
+		}
+		left := "it was the last one"
+		if after > 0 {
+			left = were(after) + " to come after it and not tried"
+		}
+		others = created + "; " + left
+	}
+	return fmt.Errorf("%s: the server refuses %s: %w; %s", object.Place, object, err, others)
+}
+
+func were(number int) string {
+	if number == 1 {
+		return "1 object was"
+	}
+	return count(number, "object") + " were"
 }

@@ -172,12 +172,21 @@ func TestEachBadManifestStopsTheRunBeforeAnythingIsLoaded(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatTheServerRefusesIsNamedWithThoseCreatedBefore(t *testing.T) {
-	path := write(t, "a.yaml", goodConfigMap+
-		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: Upper_Case}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: last}\n")
-	r := runWith(t, "-f", path)
-	r.wantFailure(t, 1, "a.yaml, document 2, line 6: the server refuses ConfigMap default/Upper_Case: ",
-		"; 1 object had been created before it, up to ConfigMap default/good, and 1 of 3 were not sent after it")
+func TestAnObjectThatTheServerRefusesIsNamedWithTheFateOfTheOthers(t *testing.T) {
+	object := func(name string) string {
+		return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n"
+	}
+	for name, test := range map[string]struct{ before, after, want string }{
+		"alone":  {"", "", "; it is the only object, so nothing was created\n"},
+		"first":  {"", object("a") + object("b"), "; nothing was created before it; 2 objects were to come after it and not tried\n"},
+		"middle": {object("a"), object("b"), "; 1 object was created before it, the last one ConfigMap default/a; 1 object was to come after it and not tried\n"},
+		"last":   {object("a") + object("b"), "", "; 2 objects were created before it, the last one ConfigMap default/b; it was the last one\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := runWith(t, "-f", write(t, "a.yaml", test.before+object("Upper_Case")+test.after))
+			r.wantFailure(t, 1, "a.yaml, document ", ": the server refuses ConfigMap default/Upper_Case: ", test.want)
+		})
+	}
 }
 
 func TestWrongUsageIsToldWithStatusTwo(t *testing.T) {
