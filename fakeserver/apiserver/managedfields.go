@@ -87,16 +87,15 @@ func (q *request) trackWrite(live, next runtime.Object, manager string) error {
 	if err != nil {
 		return err
 	}
-	var before runtime.Object
+	of := tracking{q.resource.gvk, q.subresource}
 	if live == nil {
-		before, err = newObject(q.resource.gvk)
-	} else {
-		before, err = q.shown(live)
+		return trackNew(of, shown, next, manager)
 	}
+	before, err := q.shown(live)
 	if err != nil {
 		return err
 	}
-	return trackFields(tracking{q.resource.gvk, q.subresource}, before, shown, next, manager)
+	return trackFields(of, before, shown, next, manager)
 }
 
 // trackFields sets the managed fields of target to those of after, written over
