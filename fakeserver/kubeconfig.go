@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -16,8 +18,11 @@ const kubeconfigName = "fakeserver"
 // WriteKubeconfig writes a kubeconfig to path (mode 0600) whose only context,
 // "fakeserver", reaches the server at url, as returned by Listen. An existing
 // file is replaced only if it was written by this function: one that holds any
-// other context is left alone, with an error.
+// other context is left alone, with an error. The folder must exist.
 func WriteKubeconfig(path, url string) error {
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("fakeserver: write kubeconfig: its folder must exist: %w", err)
+	}
 	old, err := clientcmd.LoadFromFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

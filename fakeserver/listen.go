@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"syscall"
 )
 
@@ -12,7 +13,8 @@ import (
 // returns the base URL, such as "http://127.0.0.1:34567". The address is
 // "host:port"; port 0 takes a free one, and an empty host means 127.0.0.1:
 // name another one, such as 0.0.0.0, to be reachable from elsewhere, and
-// remember that there is no authentication. It may be called several times.
+// remember that there is no authentication. For an address that means all of
+// the machine's, the URL names the loopback one. It may be called several times.
 //
 // Errors: an address that is not host:port or cannot be bound; ErrClosed.
 func (s *Server) Listen(ctx context.Context, address string) (string, error) {
@@ -43,5 +45,14 @@ func (s *Server) Listen(ctx context.Context, address string) (string, error) {
 		_ = listener.Close()
 		return "", fmt.Errorf("fakeserver: listen on %s: %w", address, ErrClosed)
 	}
-	return "http://" + listener.Addr().String(), nil
+	return "http://" + reachable(listener.Addr().(*net.TCPAddr)), nil
+}
+
+// reachable is an address of this machine under which a listener is reached.
+func reachable(address *net.TCPAddr) string {
+	ip := address.IP
+	if ip.IsUnspecified() {
+		ip = net.IPv4(127, 0, 0, 1)
+	}
+	return net.JoinHostPort(ip.String(), strconv.Itoa(address.Port))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/fakeserver/apiserver"
@@ -20,6 +21,9 @@ var ErrClosed = errors.New("fakeserver is closed")
 // headerTimeout bounds how long a client may take to send a request's headers.
 // It keeps a peer that says nothing from holding a connection for ever.
 const headerTimeout = 32 * time.Second
+
+// closeGrace is how long Close lets requests end by themselves.
+const closeGrace = time.Second
 
 // Server is a running fake API server. Make one with New.
 type Server struct {
@@ -71,10 +75,15 @@ func (s *Server) handler(options Options) http.Handler {
 	if !options.Steer {
 		return api
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/", api)
-	s.addSteering(mux)
-	return mux
+	steering := s.steering()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A ServeMux before the API would clean its paths.
+		if strings.HasPrefix(r.URL.Path, "/-/") {
+			steering.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
 }
 
 // serve accepts connections of l until it is closed.
@@ -103,16 +112,35 @@ func (s *Server) Compact(ctx context.Context) (int64, error) {
 func (s *Server) DropWatches() int { return s.cuts.cutAll() }
 
 // Close ends all watches and connections, stops everything that the server
-// started and waits until it is gone. Closing again does nothing. The error is
-// always nil; it is there to satisfy io.Closer.
+// started and waits until it is gone, which takes a second if a client is in
+// the middle of a request and goes no further. Closing again does nothing. The
+// error is always nil; it is there to satisfy io.Closer.
 func (s *Server) Close() error {
 	s.workers.Stop()
 	s.pipes.Close()
-	s.api.Close()
-	_ = s.http.Close()
+	s.endRequests()
 	s.workers.Wait() // no listener accepts any more
 	s.conns.close()
 	s.transport.CloseIdleConnections()
 	s.store.Close()
 	return nil
+}
+
+// endRequests lets the requests under way end in order, then closes all
+// connections, and with them what a client keeps waiting for the rest of a body.
+func (s *Server) endRequests() {
+	closing := worker.New(context.Background())
+	ended := make(chan struct{})
+	closing.Go("fakeserver: end of requests", func(context.Context) {
+		s.api.Close()
+		close(ended)
+	})
+	grace := time.NewTimer(closeGrace)
+	defer grace.Stop()
+	select {
+	case <-ended:
+	case <-grace.C:
+	}
+	_ = s.http.Close()
+	closing.Wait()
 }

@@ -70,6 +70,28 @@ var _ = Describe("A server over in-memory pipes", func() {
 		Expect(open).To(BeFalse())
 	})
 
+	bubble.It("closes although a client keeps it waiting for the rest of a body", func() {
+		server, err := fakeserver.New(fakeserver.Options{})
+		Expect(err).NotTo(HaveOccurred())
+		body, rest := io.Pipe()
+		request, err := http.NewRequest(http.MethodPost, server.Config().Host+"/api/v1/namespaces", body)
+		Expect(err).NotTo(HaveOccurred())
+		request.Header.Set("Content-Type", "application/json")
+		failed := make(chan error, 1)
+		go func() {
+			_, err := server.Config().Transport.RoundTrip(request)
+			failed <- err
+		}()
+		_, err = rest.Write([]byte("{"))
+		Expect(err).NotTo(HaveOccurred())
+		synctest.Wait()
+		begin := time.Now()
+		Expect(server.Close()).To(Succeed())
+		Expect(time.Since(begin)).To(BeNumerically("<=", time.Second))
+		Expect(rest.Close()).To(Succeed())
+		Expect(<-failed).To(HaveOccurred())
+	})
+
 	bubble.It("a watch without a timeout lives between 30 and 60 virtual minutes", func() {
 		server, err := fakeserver.New(fakeserver.Options{})
 		Expect(err).NotTo(HaveOccurred())
@@ -128,10 +150,11 @@ var _ = Describe("Steering", func() {
 		Expect(send(ctx, http.MethodPost, without+"/-/compact")).To(HavePrefix("404 "))
 		with, err := start(fakeserver.Options{Steer: true}).Listen(ctx, "127.0.0.1:0")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(send(ctx, http.MethodGet, with+"/-/compact")).To(HavePrefix("404 "))
+		Expect(send(ctx, http.MethodGet, with+"/-/compact")).To(HavePrefix("405 "))
 		Expect(send(ctx, http.MethodPost, with+"/-/compact")).To(MatchRegexp(`^200 \{"compactedRevision":\d+\}`))
 		Expect(send(ctx, http.MethodPost, with+"/-/drop-watches")).To(HavePrefix(`200 {"droppedWatches":0}`))
 		Expect(send(ctx, http.MethodGet, with+"/version")).To(HavePrefix("200 "))
+		Expect(send(ctx, http.MethodGet, with+"/api//v1")).To(HavePrefix("404 "), "the API's paths are not cleaned")
 	})
 })
 
@@ -171,6 +194,13 @@ var _ = Describe("Listen", func() {
 		Expect(err).To(MatchError(ContainSubstring("the port is in use; choose another one")))
 	})
 
+	It("names an address that can be reached when it listens on all", func(ctx SpecContext) {
+		url, err := start(fakeserver.Options{}).Listen(ctx, "0.0.0.0:0")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(url).To(HavePrefix("http://127.0.0.1:"))
+		Expect(send(ctx, http.MethodGet, url+"/healthz")).To(Equal("200 ok"))
+	})
+
 	It("refuses an address that is not host:port", func(ctx SpecContext) {
 		_, err := start(fakeserver.Options{}).Listen(ctx, "localhost")
 		Expect(err).To(MatchError(ContainSubstring(`"localhost" is not host:port`)))
@@ -206,5 +236,9 @@ var _ = Describe("WriteKubeconfig", func() {
 		other := filepath.Join(directory, "other")
 		Expect(os.WriteFile(other, []byte("{{{"), 0o600)).To(Succeed())
 		Expect(fakeserver.WriteKubeconfig(other, "http://127.0.0.1:1")).To(MatchError(ContainSubstring("is not a kubeconfig")))
+
+		nowhere := filepath.Join(directory, "no", "folder")
+		Expect(fakeserver.WriteKubeconfig(nowhere, "http://127.0.0.1:1")).To(MatchError(ContainSubstring("its folder must exist")))
+		Expect(filepath.Dir(nowhere)).NotTo(BeADirectory())
 	})
 })

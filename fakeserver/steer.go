@@ -5,8 +5,9 @@ import (
 	"net/http"
 )
 
-// addSteering serves the steering calls under /-/, a path that no API uses.
-func (s *Server) addSteering(mux *http.ServeMux) {
+// steering serves the calls under /-/, a path that no API uses.
+func (s *Server) steering() http.Handler {
+	mux := http.NewServeMux()
 	mux.HandleFunc("POST /-/compact", func(w http.ResponseWriter, r *http.Request) {
 		revision, err := s.Compact(r.Context())
 		if err != nil {
@@ -18,6 +19,7 @@ func (s *Server) addSteering(mux *http.ServeMux) {
 	mux.HandleFunc("POST /-/drop-watches", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]int{"droppedWatches": s.DropWatches()})
 	})
+	return mux
 }
 
 func answer(w http.ResponseWriter, body any) {
