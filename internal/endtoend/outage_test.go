@@ -31,7 +31,7 @@ var _ = Describe("An outage of the connection", func() {
 			r.create("deleted")
 			r.create("recreated")
 			inf, handler := r.informer(options)
-			Eventually(handler.taken).Should(Equal([]string{"add deleted", "add recreated"}))
+			Expect(handler.taken()).To(Equal([]string{"add deleted", "add recreated"}))
 			r.wire.taken()
 
 			repair := r.cut()
@@ -44,7 +44,7 @@ var _ = Describe("An outage of the connection", func() {
 
 			Eventually(func() map[string]string { return cached(inf) }, "2m").Should(Equal(r.served()))
 			Expect(names(cached(inf))).To(Equal([]string{"recreated"}))
-			Eventually(handler.taken).Should(Equal(
+			Expect(handler.taken()).To(Equal(
 				[]string{"delete deleted, exact true", "delete recreated, exact true", "add recreated"}))
 			Expect(r.wire.taken()).To(Equal(map[string]int{"watch": 1}), "it resumes without a list")
 		})
@@ -55,7 +55,7 @@ var _ = Describe("An outage of the connection", func() {
 			r.create("kept")
 			r.create("recreated")
 			inf, handler := r.informer(options)
-			Eventually(handler.taken).Should(HaveLen(3))
+			Expect(handler.taken()).To(HaveLen(3))
 			r.wire.taken()
 
 			repair := r.cut()
@@ -69,7 +69,7 @@ var _ = Describe("An outage of the connection", func() {
 
 			Eventually(func() map[string]string { return cached(inf) }, "2m").Should(Equal(r.served()))
 			Expect(names(cached(inf))).To(Equal([]string{"kept", "recreated"}))
-			Eventually(handler.taken).Should(ConsistOf(
+			Expect(handler.taken()).To(ConsistOf(
 				"delete deleted, exact false", "delete recreated, exact false", "add recreated"))
 			Expect(inf.Status().Reflector.Relists).NotTo(BeEmpty())
 		})
@@ -80,7 +80,7 @@ var _ = Describe("An outage of the connection", func() {
 				r.create(name)
 			}
 			inf, handler := r.informer(options)
-			Eventually(handler.taken).Should(HaveLen(3))
+			Expect(handler.taken()).To(HaveLen(3))
 			r.wire.taken()
 
 			repair := r.cut()

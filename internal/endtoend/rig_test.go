@@ -86,8 +86,10 @@ func (w *wire) count(kind string) {
 	w.counts[kind]++
 }
 
-// taken are the counts since the last call, without refused requests.
+// taken are the counts since the last call, without refused requests, once
+// nothing moves any more.
 func (w *wire) taken() map[string]int {
+	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	counts := w.counts
@@ -97,8 +99,10 @@ func (w *wire) taken() map[string]int {
 }
 
 // cut breaks every watch and keeps the wire down until the returned function is
-// called.
+// called. It first lets a watch that is being opened be open, for the server
+// does not know it before.
 func (r *rig) cut() (repair func()) {
+	synctest.Wait()
 	r.wire.down.Store(true)
 	r.server.DropWatches()
 	synctest.Wait()
@@ -117,8 +121,9 @@ func (t *trace) note(format string, args ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
-// taken are the notes since the last call.
+// taken are the notes since the last call, once nothing moves any more.
 func (t *trace) taken() []string {
+	synctest.Wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	notes := t.notes
