@@ -44,8 +44,10 @@ type Options struct {
 	WatchTimeout time.Duration
 
 	// IdleTimeout reconnects a synced watch on which nothing arrived for this
-	// long, bookmarks included. A server sends a bookmark every minute, so one
-	// below 90 s reconnects healthy idle watches. At least one second; zero
+	// long, bookmarks included. A server sends a bookmark about every minute,
+	// but only if anything was written to it since the watch began: a busy
+	// cluster's healthy watches are never silent for 90 s, those of a server
+	// that rests are, and reconnect without harm. At least one second; zero
 	// turns it off.
 	IdleTimeout time.Duration
 
