@@ -45,8 +45,26 @@ func TestABadKubeconfigGivesOneError(t *testing.T) {
 		"a missing file": {
 			[]string{filepath.Join(t.TempDir(), "none")}, []string{"none: no such file; check the path"},
 		},
-		"not a kubeconfig": {
-			[]string{write(t, "config", "{{{")}, []string{"config: ", "check that it is a kubeconfig"},
+		"not YAML": {
+			[]string{write(t, "config", "{{{")}, []string{"config: it is no kubeconfig, nor any YAML: line 1: did not find", "; a kubeconfig has"},
+		},
+		"a text": {
+			[]string{write(t, "text.yaml", "just a sentence\n")}, []string{"text.yaml: it is no kubeconfig; a kubeconfig has clusters, users and contexts"},
+		},
+		"a list": {
+			[]string{write(t, "config", "- a\n")}, []string{"config: it is no kubeconfig; "},
+		},
+		"clusters that are a text": {
+			[]string{write(t, "config", "apiVersion: v1\nkind: Config\nclusters: a\n")}, []string{"config: it is no kubeconfig: clusters may not be a string; "},
+		},
+		"a manifest": {
+			[]string{write(t, "config", goodConfigMap)}, []string{"config: it is no kubeconfig, but another object of Kubernetes; "},
+		},
+		"another mapping": {
+			[]string{write(t, "config", "a: b\n")}, []string{"config: it has no contexts; check that it is a kubeconfig"},
+		},
+		"a folder": {
+			[]string{t.TempDir()}, []string{": cannot read it: is a directory"},
 		},
 		"an unknown context": {
 			[]string{kubeconfigFor(t, refusing, "here"), "-context", "prod"},
@@ -62,7 +80,7 @@ func TestABadKubeconfigGivesOneError(t *testing.T) {
 			[]string{kubeconfigFor(t, refusing, "bare")}, []string{`context "bare": `},
 		},
 		"an empty kubeconfig": {
-			[]string{write(t, "config", "")}, []string{"it has no current context; choose one with -context (it has none)"},
+			[]string{write(t, "config", "")}, []string{"it has no contexts; check that it is a kubeconfig"},
 		},
 		"a refused connection": {
 			[]string{kubeconfigFor(t, refusing, "here")},
@@ -70,7 +88,11 @@ func TestABadKubeconfigGivesOneError(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runWith(t, append([]string{"-kubeconfig"}, test.args...)...).wantFailure(t, 1, test.want...)
+			r := runWith(t, append([]string{"-kubeconfig"}, test.args...)...)
+			r.wantFailure(t, 1, test.want...)
+			if strings.Contains(r.stderr, "struct") || strings.Contains(r.stderr, "Go value") || strings.Contains(r.stderr, ".go:") {
+				t.Errorf("a type of Go in it: %s", r.stderr)
+			}
 		})
 	}
 }
