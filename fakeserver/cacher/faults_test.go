@@ -38,6 +38,22 @@ func TestABrokenWatchIsResumedWithoutAnyoneNoticing(t *testing.T) {
 	})
 }
 
+func TestWatchesThatBreakAtOnceAreResumedOncePerDelay(t *testing.T) {
+	inBubble(t, gated, func(r *rig) {
+		w := r.watch(WatchOptions{SendInitialEvents: ptr(false)})
+		time.Sleep(time.Minute)
+		r.gate().mu.Lock()
+		r.gate().stillborn = 5
+		r.gate().mu.Unlock()
+		r.gate().breakWith(errDown)
+		r.put("n/a", "")
+		start := time.Now()
+		if event, err := w.Next(r.ctx); err != nil || show(event) != "ADDED n/a@2" || time.Since(start) != 5*time.Second {
+			t.Errorf("after %v: %v, %v", time.Since(start), event, err)
+		}
+	})
+}
+
 // As recorded of kube-apiserver: with a dead etcd the cache stays as it is.
 func TestWhileTheStoreIsGoneTheCacheStaysReady(t *testing.T) {
 	inBubble(t, gated, func(r *rig) {

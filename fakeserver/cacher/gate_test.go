@@ -25,6 +25,8 @@ type gate struct {
 	listErr error
 	// watchErr fails the opening of watches.
 	watchErr error
+	// stillborn is how many more watches fail at once.
+	stillborn int
 	// deaf is how many more progress requests are lost.
 	deaf int
 	// slow is how long lists and current revisions take.
@@ -172,7 +174,13 @@ func (g *gate) Watch(ctx context.Context, prefix string, opts storage.WatchOptio
 		g.compactions--
 		return nil, storage.ErrCompacted
 	}
-	return &gatedWatch{Watch: inner, gate: g, broken: g.broken}, nil
+	watch := &gatedWatch{Watch: inner, gate: g, broken: g.broken}
+	if g.stillborn > 0 {
+		g.stillborn--
+		watch.broken = make(chan struct{})
+		close(watch.broken)
+	}
+	return watch, nil
 }
 
 // why is the cause of the last break.

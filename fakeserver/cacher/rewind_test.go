@@ -213,8 +213,9 @@ func (r *rig) expectRestored() {
 
 func TestAListThatShowsThatTheStoreWentBackIsReadAnew(t *testing.T) {
 	inBubble(t, func(o *Options) { o.Store = &timeMachine{current: newGate(o.Store)} }, func(r *rig) {
-		for range 8 {
-			r.put("n/a", "")
+		r.put("n/a", "") // 2, as in the backup, but another object
+		for range 7 {
+			r.put("n/z", "")
 		}
 		synctest.Wait()
 		time.Sleep(time.Minute)
@@ -260,5 +261,25 @@ func TestReadsDuringAJourneyInTimeAreOfOneSideOfIt(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			r.expectList(ListOptions{ResourceVersion: "0"}, "n/a n/old@3")
 		}
+	})
+}
+
+func TestAnEventThatComesAfterTheCacheWasFoundWrongIsPassedOver(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		r.put("n/a", "") // 2
+		synctest.Wait()
+		r.cacher.interrupted(wentBack(9, 2)) // the feed itself does not know yet
+		r.put("n/b", "")
+		r.cacher.requestProgress()
+		synctest.Wait()
+		if c := r.cacher; c.rv != 0 || c.writer != nil || c.readiness.phase != pending {
+			t.Errorf("the cache is at %d and %v", c.rv, c.readiness.phase)
+		}
+		r.cacher.mu.Lock()
+		abandon := r.cacher.progress.abandon
+		r.cacher.mu.Unlock()
+		abandon(wentBack(9, 2))
+		time.Sleep(2 * time.Second)
+		r.expectList(ListOptions{ResourceVersion: "0"}, "n/a n/b@3")
 	})
 }
