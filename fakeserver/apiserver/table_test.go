@@ -200,6 +200,7 @@ var printedKinds = []struct {
 		},
 		Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{Hostname: "h"}, {IP: "1.2.3.4"}}}},
 	}, []any{"x", "LoadBalancer", "10.0.0.1", "1.2.3.4,h", "80:30080/TCP", "60m", noneCell}},
+	//lint:ignore SA1019 clients still list them
 	{"endpoints", &corev1.Endpoints{ObjectMeta: printedMeta, Subsets: []corev1.EndpointSubset{{
 		Addresses: []corev1.EndpointAddress{{IP: "1.1.1.1"}, {IP: "::1"}}, Ports: []corev1.EndpointPort{{Port: 1}, {Port: 2}},
 	}}}, []any{"x", "1.1.1.1:1,1.1.1.1:2,[::1]:1 + 1 more...", "60m"}},

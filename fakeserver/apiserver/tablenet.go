@@ -21,6 +21,7 @@ var networkPrinters = map[schema.GroupResource]*printer{
 	}, text("Type", corev1.ServiceSpec{}.SwaggerDoc()["type"]), text("Cluster-IP", "Address within the cluster."),
 		text("External-IP", "Addresses or name for others."), text("Port(s)", "Ports, on nodes as well, and protocols."),
 		wide(text("Selector", "Selector of the pods behind it."))),
+	//lint:ignore SA1019 clients still list them
 	{Resource: "endpoints"}: named(func(o *corev1.Endpoints) []any {
 		return []any{endpointText(o)}
 	}, text("Endpoints", "Addresses and ports.")),
@@ -125,6 +126,7 @@ func servicePorts(ports []corev1.ServicePort) string {
 
 const mostEndpoints = 3
 
+//lint:ignore SA1019 clients still list them
 func endpointText(o *corev1.Endpoints) string {
 	var texts []string
 	for _, subset := range o.Subsets {
