@@ -19,7 +19,7 @@ func BenchmarkDispatch(b *testing.B) {
 			var running, delivered sync.WaitGroup
 			var open []*Watcher
 			for range n {
-				w := r.watch(WatchOptions{ResourceVersion: "2", SendInitialEvents: ptr(false)})
+				w := r.watch(WatchOptions{ResourceVersion: "2", SendInitialEvents: ptr(false), AllowBookmarks: true})
 				open = append(open, w)
 				running.Go(func() {
 					for {

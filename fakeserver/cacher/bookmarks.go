@@ -72,8 +72,9 @@ func (b buckets) next(now, deadline time.Time, period time.Duration) time.Time {
 type bookmarks struct {
 	period   time.Duration // 0: no bookmarks
 	deadline time.Time     // zero: none
-	// due is zero if none is to come.
-	due time.Time
+	// due is zero if none is to come. rang: it has come.
+	due  time.Time
+	rang bool
 	// patience is set while the store was asked: the end of waiting for answer.
 	patience time.Time
 	answer   chan struct{}
@@ -81,7 +82,7 @@ type bookmarks struct {
 
 // schedule sets when the next bookmark is due.
 func (b *bookmarks) schedule(now time.Time, at buckets) {
-	b.patience, b.answer = time.Time{}, nil
+	b.patience, b.answer, b.rang = time.Time{}, nil, false
 	b.due = at.next(now, b.deadline, b.period)
 }
 
@@ -93,12 +94,9 @@ func (b *bookmarks) moment() time.Time {
 	return b.due
 }
 
-// isDue says whether a bookmark's time has come.
-func (b *bookmarks) isDue(now time.Time) bool { return !b.due.IsZero() && !now.Before(b.due) }
-
 // ready says whether a bookmark waits for nothing any more.
 func (b *bookmarks) ready(now time.Time) bool {
-	if !b.isDue(now) || b.patience.IsZero() {
+	if b.patience.IsZero() {
 		return false
 	}
 	select {
@@ -113,10 +111,10 @@ func (b *bookmarks) ready(now time.Time) bool {
 // resource version were delivered. At that time it first asks the store how far
 // it is.
 func (w *Watcher) takeBookmark() (Event, bool) {
-	now := time.Now()
-	if !w.bookmarks.isDue(now) {
-		return Event{}, false
+	if !w.bookmarks.rang {
+		return Event{}, false // a clock is not needed for most events
 	}
+	now := time.Now()
 	if w.bookmarks.patience.IsZero() {
 		w.bookmarks.patience = now.Add(progressGrace)
 		w.bookmarks.answer = w.cacher.askProgress(now)

@@ -63,6 +63,7 @@ type Watcher struct {
 	initial   *initialEvents
 	bookmarks bookmarks
 	timer     *time.Timer
+	armed     time.Time // when timer fires; zero if it has
 }
 
 // Next waits for the next event. Errors: io.EOF if the watcher ended in an
@@ -110,7 +111,7 @@ func (w *Watcher) Pending() bool {
 	if _, kind := w.look(false); kind != "" || w.ended.Load() {
 		return true
 	}
-	return w.bookmarks.ready(time.Now()) && w.tellsNews(w.cacher.reached())
+	return w.bookmarks.rang && w.bookmarks.ready(time.Now()) && w.tellsNews(w.cacher.reached())
 }
 
 // Stop ends the watcher. It may be called again, and by anybody.
@@ -218,21 +219,24 @@ func (w *Watcher) peek() (next *change, kind watch.EventType, more bool) {
 	return nil, "", true
 }
 
-// wait returns when there may be something to take.
+// wait returns when there may be something to take. The timer stays as it is
+// from one call to the next: events come much more often than bookmarks.
 func (w *Watcher) wait(ctx context.Context) {
 	var due <-chan time.Time
 	if moment := w.bookmarks.moment(); !moment.IsZero() {
 		if w.timer == nil {
 			w.timer = time.NewTimer(time.Until(moment))
-		} else {
+		} else if moment != w.armed {
 			w.timer.Reset(time.Until(moment))
 		}
-		defer w.timer.Stop()
+		w.armed = moment
 		due = w.timer.C
 	}
 	select {
 	case <-w.wake:
 	case <-due:
+		w.armed = time.Time{}
+		w.bookmarks.rang = true
 	case <-w.bookmarks.answer:
 	case <-ctx.Done():
 	}
