@@ -69,6 +69,7 @@ func (c *Cacher) view(need listNeed) listView {
 // serve answers a list on its route.
 func (c *Cacher) serve(ctx context.Context, opts *ListOptions, need listNeed, route listRoute) (ListResult, error) {
 	switch route.wait {
+	case noWait:
 	case waitForStore:
 		return c.listConsistent(ctx, opts, need)
 	case waitForVersion:
