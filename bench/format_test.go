@@ -25,7 +25,7 @@ const (
 
 // sink stands for a connection: what is written to it is copied, as a socket's
 // buffer would copy it, and forgotten.
-type sink struct{ buffer [32 << 10]byte }
+type sink struct{ buffer [4 << 10]byte }
 
 func (s *sink) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
