@@ -2,14 +2,27 @@ package apiserver
 
 import (
 	"fmt"
+	"net/http"
 	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/listwatch/listwatch/fakeserver/cacher"
 	"github.com/listwatch/listwatch/internal/bubble"
 )
+
+// slow is a stream whose client begins to read when it is told to.
+type slow struct {
+	stream
+	reads chan struct{}
+}
+
+func (s *slow) Write(data []byte) (int, error) {
+	<-s.reads
+	return s.stream.Write(data)
+}
 
 // Faults that users met in other servers, as a client sees them.
 var _ = Describe("a watch over HTTP", func() {
@@ -90,4 +103,29 @@ var _ = Describe("a watch over HTTP", func() {
 		synctest.Wait()
 		Expect(s.events()).To(Equal([]string{"ADDED b@" + b}))
 	})
+	for _, tell := range []bool{false, true} {
+		bubble.It(fmt.Sprint("that nobody reads ends, harms nobody, and can be resumed; told why: ", tell, " (client-go#1103)"), func() {
+			r := newRig(bubble.TB(), Options{Cache: cacher.Options{LagLimit: 3, TellSlow: tell}})
+			r.must(200, "GET", configMaps, "")
+			client := &slow{stream{header: http.Header{}, done: make(chan struct{})}, make(chan struct{})}
+			go func() {
+				defer close(client.done)
+				r.ServeHTTP(client, newRequest("GET", configMaps+"?watch=true", ""))
+			}()
+			synctest.Wait()
+			begun, versions := time.Now(), []string{}
+			for i := range 9 {
+				versions = append(versions, r.configMap(fmt.Sprint("a", i), ""))
+				settle()
+			}
+			Expect(time.Since(begun)).To(BeNumerically("<", time.Second))
+			close(client.reads)
+			<-client.done
+			events := client.events()
+			Expect(events[0]).To(Equal("ADDED a0@" + versions[0]))
+			Expect(events[len(events)-1] == "ERROR Expired").To(Equal(tell), "%q", events)
+			Expect(len(events)).To(BeNumerically("<", 9))
+			Expect(r.watchMaps("&resourceVersion=" + versions[0]).events()).To(HaveLen(8))
+		})
+	}
 })
