@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -183,5 +184,68 @@ var _ = Describe("events", func() {
 		Expect(r.do("GET", path+"/a?resourceVersion=x", "").code).To(Equal(http.StatusBadRequest))
 		Expect(r.do("GET", path+"/a?resourceVersion=1", "").code).To(Equal(http.StatusOK))
 		Expect(time.Since(began)).To(BeZero())
+	})
+})
+
+var _ = Describe("the old way to watch", func() {
+	const old = "/api/v1/watch/namespaces/default/configmaps"
+	open := func(r *rig, path string) *stream {
+		s := r.open(path)
+		bubble.Cleanup(func() {
+			s.cancel()
+			<-s.done
+		})
+		settle()
+		return s
+	}
+
+	bubble.It("begins with what there is, without a bookmark after it", func() {
+		r := inBubble()
+		version := r.configMap("a", "")
+		s := open(r, old+"?allowWatchBookmarks=true")
+		r.configMap("b", "")
+		settle()
+		Expect(s.events()).To(HaveExactElements("ADDED a@"+version, HavePrefix("ADDED b@")))
+	})
+
+	bubble.It("can be about one object", func() {
+		r := inBubble()
+		version := r.configMap("a", "")
+		s := open(r, old+"/a?fieldSelector=metadata.name%3Da")
+		r.configMap("b", "")
+		settle()
+		Expect(s.events()).To(Equal([]string{"ADDED a@" + version}))
+		got := r.do("GET", old+"/a?fieldSelector=metadata.name%3Db", "")
+		Expect(got.code).To(Equal(http.StatusBadRequest))
+		Expect(got.at("message")).To(Equal("fieldSelector metadata.name doesn't match requested name"))
+	})
+
+	bubble.It("is for watching only", func() {
+		r := inBubble()
+		Expect(r.do("POST", old, `{"metadata":{"name":"a"}}`).code).To(Equal(http.StatusMethodNotAllowed))
+		Expect(r.do("GET", old+"/a/status", "").code).To(Equal(http.StatusNotFound))
+		Expect(r.do("GET", "/api/v1/watch", "").code).To(Equal(http.StatusNotFound))
+	})
+})
+
+var _ = Describe("shards", func() {
+	const selector = "?shardSelector=shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"
+	bubble.It("are parts of a collection if that is switched on", func() {
+		r := newRig(bubble.TB(), Options{Cache: cacher.Options{Sharding: true}})
+		for i := range 20 {
+			r.configMap(fmt.Sprintf("a%02d", i), "")
+		}
+		got := r.must(http.StatusOK, "GET", configMaps+selector, "")
+		Expect(len(got.names())).To(And(BeNumerically(">", 0), BeNumerically("<", 20)))
+		Expect(got.at("metadata.shardInfo.selector")).To(ContainSubstring("shardRange"))
+		Expect(r.do("GET", configMaps+"?shardSelector=half", "").code).To(Equal(http.StatusBadRequest))
+	})
+
+	bubble.It("are not looked at otherwise, as by a real server", func() {
+		r := inBubble()
+		r.configMap("a", "")
+		got := r.must(http.StatusOK, "GET", configMaps+selector, "")
+		Expect(got.names()).To(Equal([]string{"a"}))
+		Expect(got.at("metadata.shardInfo")).To(BeNil())
 	})
 })

@@ -197,6 +197,9 @@ func reflectResource(getter reflect.Method) (*resource, error) {
 			r.verbs = append(r.verbs, verb)
 		}
 	}
+	if gvk.Group == "" && gvk.Kind == "Service" {
+		r.verbs = append(r.verbs, "deletecollection") // newer than the client, which never got it
+	}
 	slices.Sort(r.verbs)
 	_, r.hasStatus = client.MethodByName("UpdateStatus")
 	if scale, has := client.MethodByName("UpdateScale"); has {

@@ -27,6 +27,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	listen := flags.String("listen", "127.0.0.1:0", "`address` to serve on; port 0 takes a free one")
 	kubeconfig := flags.String("kubeconfig", "", "`path` of a kubeconfig to write, for kubectl and others")
 	steer := flags.Bool("steer", false, "serve POST /-/compact and POST /-/drop-watches as well")
+	allVersions := flags.Bool("all-versions", false, "serve alpha, beta and removed versions as well")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
 	} else if err != nil {
@@ -36,15 +37,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "fakeserver: unexpected argument %q; see -h\n", flags.Arg(0))
 		return 2
 	}
-	if err := serve(ctx, *listen, *kubeconfig, *steer, stdout); err != nil {
+	options := fakeserver.Options{Steer: *steer, AllVersions: *allVersions}
+	if err := serve(ctx, *listen, *kubeconfig, options, stdout); err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
 	return 0
 }
 
-func serve(ctx context.Context, address, kubeconfig string, steer bool, stdout io.Writer) error {
-	server, err := fakeserver.New(fakeserver.Options{Steer: steer})
+func serve(ctx context.Context, address, kubeconfig string, options fakeserver.Options, stdout io.Writer) error {
+	server, err := fakeserver.New(options)
 	if err != nil {
 		return err
 	}
