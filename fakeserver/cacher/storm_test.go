@@ -2,6 +2,7 @@ package cacher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -159,17 +160,18 @@ func (s *storm) write(random *rand.Rand) {
 
 // disturb does everything that can happen to a server.
 func (s *storm) disturb(random *rand.Rand, over chan struct{}) {
-	held := false
+	held, failing := false, false
 	for {
 		select {
 		case <-over:
 			if held {
 				s.gate().release()
 			}
+			s.gate().failLists(nil)
 			return
 		case <-time.After(time.Duration(random.Int64N(int64(2 * time.Second)))):
 		}
-		switch n := random.IntN(10); {
+		switch n := random.IntN(13); {
 		case n < 3 && !held:
 			s.gate().hold()
 			held = true
@@ -180,6 +182,11 @@ func (s *storm) disturb(random *rand.Rand, over chan struct{}) {
 			s.compact()
 		case n < 9:
 			s.gate().breakWatches()
+		case n < 11:
+			s.gate().breakWith(errors.New("connection lost"))
+		case n < 12:
+			failing = !failing
+			s.gate().failLists(map[bool]error{true: errors.New("no luck")}[failing])
 		default:
 			s.cacher.DropWatches()
 		}

@@ -128,7 +128,7 @@ func (e *seer) list() *stretch {
 	opts := ListOptions{Predicate: e.predicate(), ResourceVersion: []string{"", "0"}[e.random.IntN(2)]}
 	result, err := e.storm.cacher.List(e.storm.ctx, opts)
 	if err != nil {
-		e.expectStatus("list", err, 429, 504)
+		e.expectStatus("list", err, 429, 500, 504)
 		return nil
 	}
 	s := &stretch{from: result.ResourceVersion, to: result.ResourceVersion, state: []string{}}
