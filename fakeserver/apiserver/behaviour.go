@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -11,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 )
 
 // behaviour is what a kind does differently from the usual. A real server has
@@ -29,7 +27,6 @@ type behaviour struct {
 	orphans       bool
 	warnCreate    func(obj metav1.Object) []string // what to warn the creator of
 	warnDelete    string                           // of a deletion that names no policy
-	complete      func(obj runtime.Object)         // fills in defaults
 	prepareCreate func(obj runtime.Object)
 	prepareUpdate func(next, old runtime.Object)
 	// gracePeriod makes deletion graceful: how long the object stays, in seconds.
@@ -109,23 +106,13 @@ func behaviourOf(gr schema.GroupResource, goType reflect.Type) behaviour {
 	}
 	switch gr.String() {
 	case "pods":
-		b.prepareCreate, b.gracePeriod, b.warnCreate = preparePod, podGracePeriod, warnPodName
+		b.prepareCreate, b.gracePeriod, b.warnCreate = preparePod, podGracePeriod, warnPod
 	case "services":
 		b.validName = validation.NameIsDNSLabel
+		b.prepareCreate = familyDefaults
 	case "namespaces":
 		b.validName = validation.NameIsDNSLabel
-		b.complete = func(obj runtime.Object) {
-			if ns, ok := obj.(*corev1.Namespace); ok {
-				labelNamespace(ns)
-			}
-		}
 		b.prepareCreate, b.prepareUpdate = prepareNamespace, keepNamespaceFinalizers
-	case "secrets":
-		b.complete = func(obj runtime.Object) {
-			if s, ok := obj.(*corev1.Secret); ok {
-				foldStringData(s)
-			}
-		}
 	case "replicationcontrollers":
 		b.orphans = true
 	case "jobs.batch":
@@ -157,18 +144,8 @@ func hasFields(goType reflect.Type, names ...string) bool {
 
 func preparePod(obj runtime.Object) {
 	if pod, ok := obj.(*corev1.Pod); ok {
-		pod.Status.Phase = corev1.PodPending
+		pod.Status.Phase, pod.Status.QOSClass = corev1.PodPending, qosClassOf(&pod.Spec)
 	}
-}
-
-// warnPodName: the name becomes a hostname.
-func warnPodName(obj metav1.Object) []string {
-	problems := utilvalidation.IsDNS1123Label(obj.GetName())
-	if obj.GetName() == "" || len(problems) == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("metadata.name: this is used in the Pod's hostname, which can result in surprising "+
-		"behavior; a DNS label is recommended: %v", problems)}
 }
 
 // foldStringData moves what was written as text to the rest of the data.

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -102,8 +103,9 @@ func (s *Server) takeFromBudget(q *request, pod *corev1.Pod, dryRun bool) error 
 		return err
 	}
 	if len(names) > 1 {
-		return apierrors.NewInternalError(fmt.Errorf(
-			"This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")) //nolint
+		//lint:ignore ST1005 the text of a real server
+		several := errors.New("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")
+		return apierrors.NewInternalError(several)
 	}
 	_, err = s.collections[budgets.stored].change(q.Context(), q.namespace, names[0], func(current record) (outcome, error) {
 		next, ok := current.object.DeepCopyObject().(*policyv1.PodDisruptionBudget)

@@ -48,19 +48,19 @@ func validateContent(next, old runtime.Object) field.ErrorList {
 			return validateRoleRef(obj.RoleRef, before.RoleRef)
 		}
 	case *appsv1.Deployment:
-		errs := validateSelector(obj.Spec.Selector, &obj.Spec.Template)
+		errs := validateTemplate(obj.Spec.Selector, &obj.Spec.Template)
 		if before, ok := old.(*appsv1.Deployment); ok {
 			errs = append(errs, sameSelector(obj.Spec.Selector, before.Spec.Selector)...)
 		}
 		return errs
 	case *appsv1.ReplicaSet:
-		errs := validateSelector(obj.Spec.Selector, &obj.Spec.Template)
+		errs := validateTemplate(obj.Spec.Selector, &obj.Spec.Template)
 		if before, ok := old.(*appsv1.ReplicaSet); ok {
 			errs = append(errs, sameSelector(obj.Spec.Selector, before.Spec.Selector)...)
 		}
 		return errs
 	case *appsv1.DaemonSet:
-		errs := validateSelector(obj.Spec.Selector, &obj.Spec.Template)
+		errs := validateTemplate(obj.Spec.Selector, &obj.Spec.Template)
 		if before, ok := old.(*appsv1.DaemonSet); ok {
 			errs = append(errs, sameSelector(obj.Spec.Selector, before.Spec.Selector)...)
 		}
@@ -216,21 +216,23 @@ func validateRoleRef(next, old rbacv1.RoleRef) field.ErrorList {
 		inside{old.APIGroup, old.Kind, old.Name}, field.NewPath("roleRef"))
 }
 
-// validateSelector checks that a kind finds the pods that it makes of its
-// template.
-func validateSelector(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec) field.ErrorList {
+// validateTemplate checks the pods that a kind makes of its template, and that
+// it finds them.
+func validateTemplate(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec) field.ErrorList {
+	errs := validatePodSpec(&template.Spec, field.NewPath("spec", "template", "spec"))
 	if selector == nil {
-		return nil
+		return errs
 	}
 	matcher, err := metav1.LabelSelectorAsSelector(selector)
 	switch {
 	case err != nil:
-		return field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), selector, "invalid label selector")}
+		return append(errs, field.Invalid(field.NewPath("spec", "selector"), selector, "invalid label selector"))
 	case !matcher.Empty() && !matcher.Matches(labels.Set(template.Labels)):
-		return field.ErrorList{field.Invalid(field.NewPath("spec", "template", "metadata", "labels"), template.Labels,
-			"`selector` does not match template `labels`")}
+		mismatch := field.Invalid(field.NewPath("spec", "template", "metadata", "labels"), template.Labels,
+			"`selector` does not match template `labels`")
+		return append(field.ErrorList{mismatch}, errs...)
 	}
-	return nil
+	return errs
 }
 
 func sameSelector(next, old *metav1.LabelSelector) field.ErrorList {

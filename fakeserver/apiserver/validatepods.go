@@ -1,12 +1,14 @@
 package apiserver
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -143,8 +145,11 @@ func validatePodSpec(spec *corev1.PodSpec, path *field.Path) field.ErrorList {
 
 func validateContainer(c *corev1.Container, path *field.Path, volumes map[string]bool, hostNetwork bool) field.ErrorList {
 	var errs field.ErrorList
-	if c.Name != "" {
+	switch {
+	case c.Name != "":
 		errs = append(errs, problemsOf(path.Child("name"), c.Name, utilvalidation.IsDNS1123Label(c.Name))...)
+	case c.Image != "":
+		errs = append(errs, field.Required(path.Child("name"), ""))
 	}
 	if c.Name != "" && c.Image == "" {
 		errs = append(errs, field.Required(path.Child("image"), ""))
@@ -186,4 +191,29 @@ func validateResources(r *corev1.ResourceRequirements, path *field.Path) field.E
 		}
 	}
 	return errs
+}
+
+// warnPod says what is allowed, but surprises.
+func warnPod(obj metav1.Object) []string {
+	var warnings []string
+	// The name becomes a hostname.
+	if problems := utilvalidation.IsDNS1123Label(obj.GetName()); obj.GetName() != "" && len(problems) > 0 {
+		warnings = append(warnings, fmt.Sprintf("metadata.name: this is used in the Pod's hostname, which can result in "+
+			"surprising behavior; a DNS label is recommended: %v", problems))
+	}
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return warnings
+	}
+	for i, c := range pod.Spec.Containers {
+		seen := map[string]bool{}
+		for j, e := range c.Env {
+			if seen[e.Name] {
+				warnings = append(warnings, fmt.Sprintf("spec.containers[%d].env[%d]: hides previous definition of %q, "+
+					"which may be dropped when using apply", i, j, e.Name))
+			}
+			seen[e.Name] = true
+		}
+	}
+	return warnings
 }

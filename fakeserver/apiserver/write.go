@@ -151,9 +151,7 @@ func (q *request) toStored(obj runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	if complete := kind.behaviour.complete; complete != nil {
-		complete(stored)
-	}
+	setDefaults(stored)
 	return stored, nil
 }
 

@@ -39,7 +39,10 @@ var _ = Describe("Ten thousand pods of ordinary size", func() {
 			Expect(inf.Snapshot().Len()).To(Equal(loadedPods))
 			pod, found := inf.Snapshot().Get("default/shop-1234")
 			Expect(found).To(BeTrue())
-			Expect(pod.Spec).To(Equal(ordinaryPod(1234).Spec))
+			Expect(pod.Spec.Volumes).To(Equal(ordinaryPod(1234).Spec.Volumes))
+			served, err := client.CoreV1().Pods("default").Get(ctx, pod.Name, metav1.GetOptions{})
+			Expect(err).NotTo(HaveOccurred())
+			Expect(pod.Spec).To(Equal(served.Spec), "with the defaults that the server set")
 			stop()
 			<-ended
 		}
