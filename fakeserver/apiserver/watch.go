@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -65,7 +66,23 @@ func (s *Server) watch(q *request) error {
 	if stream.transport, err = beginStream(q.w, out.format, compress); err != nil {
 		return err
 	}
+	defer s.boundWrites(q, deadline.Add(closeGrace))()
 	return stream.run(ctx, source)
+}
+
+// boundWrites lets writes fail after a moment, so that a client that reads
+// nothing does not hold a watch beyond its time. done takes that back: the
+// connection may be used again.
+func (s *Server) boundWrites(q *request, moment time.Time) (done func()) {
+	control := http.NewResponseController(q.w)
+	if control.SetWriteDeadline(moment) != nil {
+		return func() {} // not every connection can do it
+	}
+	return func() {
+		if s.ctx.Err() == nil { // else Close has set one
+			_ = control.SetWriteDeadline(time.Time{})
+		}
+	}
 }
 
 // openWatch opens a watch. One whose time passes first is open and ends empty.

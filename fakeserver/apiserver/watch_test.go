@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"sync"
 	"testing/synctest"
 	"time"
 
@@ -35,6 +36,8 @@ func (r *rig) watchMaps(query string, header ...string) *stream {
 type unread struct {
 	stream
 	expired chan struct{}
+	once    sync.Once
+	timer   *time.Timer
 }
 
 func (u *unread) Write([]byte) (int, error) {
@@ -43,7 +46,14 @@ func (u *unread) Write([]byte) (int, error) {
 }
 
 func (u *unread) SetWriteDeadline(at time.Time) error {
-	time.AfterFunc(time.Until(at), func() { close(u.expired) })
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.timer != nil {
+		u.timer.Stop()
+	}
+	if !at.IsZero() {
+		u.timer = time.AfterFunc(time.Until(at), func() { u.once.Do(func() { close(u.expired) }) })
+	}
 	return nil
 }
 
@@ -178,6 +188,15 @@ var _ = Describe("watching", func() {
 		r.Close()
 		Expect(time.Since(start)).To(Equal(time.Second))
 		<-done
+	})
+	bubble.It("ends in its time although the client reads nothing", func() {
+		r := inBubble()
+		r.configMap("a", "")
+		client := &unread{stream: stream{header: http.Header{}}, expired: make(chan struct{})}
+		start := time.Now()
+		r.ServeHTTP(client, newRequest("GET", configMaps+"?watch=true&timeoutSeconds=60", ""))
+		Expect(time.Since(start)).To(Equal(time.Minute + closeGrace))
+		Expect(r.DropWatches()).To(BeZero())
 	})
 	bubble.It("of another version and group shows the same objects", func() {
 		r := inBubble()
