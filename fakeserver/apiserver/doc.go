@@ -1,7 +1,7 @@
 // Package apiserver is the HTTP face of the fake server: discovery, get, list,
-// watch, create, update, patch, apply, delete, /status and /scale of every resource that
-// client-go's generated clientset knows, over one storage.Store and one
-// cacher.Cacher per resource.
+// watch, create, update, patch, apply, delete, /status and /scale of every
+// resource that client-go's generated clientset knows, over one storage.Store and
+// one cacher.Cacher per resource.
 //
 // Promises: status codes, headers, bodies and error texts are those that a real
 // kube-apiserver 1.37 was recorded to send, as far as this package goes; reads
@@ -19,11 +19,20 @@
 // Events are read as from a server that does not cache them, see uncached.
 // /metrics is in the format of Prometheus, with the names of kube-apiserver.
 //
+// Writes track who manages which fields, with the schemas of client-go's apply
+// configurations. These take some 140 ms to parse, which the first write of a
+// process waits for; New does not. Patches of all four types, and server-side
+// apply, are one more way to the same update. The most used kinds get the
+// defaults of a real server, and contents that it would refuse are refused; but
+// what is only missing, such as the containers of a pod, is not asked for. Pods
+// can be bound and evicted.
+//
 // Not promised, and not there yet: OpenAPI, custom resources, reviews,
-// defaulting and validation of most of what is in specs, admission beyond the
-// life of namespaces, authentication. There are no kubelets: nobody has a log. No controllers run: a namespace that was
-// deleted waits for PUT of /finalize, and the finalizers of foreground and
-// orphaning deletion for someone to remove them.
+// defaulting and validation of most of what is in specs, addresses for services,
+// admission beyond the life of namespaces, authentication. There are no kubelets:
+// nobody has a log. No controllers run: a namespace that was deleted waits for PUT
+// of /finalize, and the finalizers of foreground and orphaning deletion for
+// someone to remove them.
 //
 // Conversion between versions rewrites apiVersion and keeps what both versions
 // name alike; a field that the stored version does not have is lost. That
