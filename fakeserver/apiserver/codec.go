@@ -134,14 +134,18 @@ func appendEnvelope(dst []byte, gvk schema.GroupVersionKind, message []byte) []b
 // appendEnvelopeHead appends what of the envelope comes before a message of a
 // size.
 func appendEnvelopeHead(dst []byte, gvk schema.GroupVersionKind, size int) []byte {
+	dst = append(dst, envelopeStart(gvk)...)
+	dst = binary.AppendUvarint(dst, 2<<3|2)
+	return binary.AppendUvarint(dst, uint64(size))
+}
+
+// envelopeStart is what of the envelope is the same for all messages of a kind.
+func envelopeStart(gvk schema.GroupVersionKind) []byte {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
 	var typeMeta []byte
 	typeMeta = appendField(typeMeta, 1, []byte(apiVersion))
 	typeMeta = appendField(typeMeta, 2, []byte(kind))
-	dst = append(dst, protobufPrefix...)
-	dst = appendField(dst, 1, typeMeta)
-	dst = binary.AppendUvarint(dst, 2<<3|2)
-	return binary.AppendUvarint(dst, uint64(size))
+	return appendField(bytes.Clone(protobufPrefix), 1, typeMeta)
 }
 
 // envelopeTail is what comes after it: contentEncoding, none, and contentType,

@@ -77,7 +77,7 @@ func FuzzFrames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind, version, name string, body []byte) {
 		gvk := metav1.SchemeGroupVersion.WithKind(name)
 		gvk.Group, gvk.Version = "", version
-		frame := output{format: formatProtobuf}.appendFrame([]byte("before"), watch.EventType(kind), gvk, body)[len("before"):]
+		frame := output{format: formatProtobuf}.appendFrame([]byte("before"), watch.EventType(kind), envelopeStart(gvk), body)[len("before"):]
 		if int(binary.BigEndian.Uint32(frame)) != len(frame)-lengthSize {
 			t.Fatalf("length %d of %d", binary.BigEndian.Uint32(frame), len(frame))
 		}
@@ -91,7 +91,7 @@ func FuzzFrames(f *testing.F) {
 		if !json.Valid(body) || strings.ContainsAny(kind, "\"\\") {
 			return
 		}
-		line := output{}.appendFrame(nil, "ADDED", gvk, body)
+		line := output{}.appendFrame(nil, "ADDED", nil, body)
 		var decoded struct{ Object json.RawMessage }
 		if err := json.Unmarshal(line, &decoded); err != nil || line[len(line)-1] != '\n' {
 			t.Fatalf("%v: %s", err, line)

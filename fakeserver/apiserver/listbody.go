@@ -161,7 +161,8 @@ func (e encoder) protobufList(meta metav1.ListMeta, bodies [][]byte) (listBody, 
 
 // fieldSize is the size of what appendField appends for a small field number.
 func fieldSize(length int) int {
-	return 1 + len(binary.AppendUvarint(make([]byte, 0, binary.MaxVarintLen64), uint64(length))) + length
+	var varint [binary.MaxVarintLen64]byte
+	return 1 + binary.PutUvarint(varint[:], uint64(length)) + length
 }
 
 // jsonList: objects in a list do not say of what kind they are, except the

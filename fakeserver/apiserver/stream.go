@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/listwatch/listwatch/fakeserver/cacher"
@@ -32,6 +31,8 @@ type eventStream struct {
 	encoder
 	transport transport
 	kind      *storedKind
+	// start is that of the envelope of every event but errors.
+	start []byte
 	// columns of the next event's Table: only the first event has them.
 	columns []byte
 	// sent is called for every frame, with its size.
@@ -42,6 +43,9 @@ type eventStream struct {
 
 func newEventStream(q *request, out output) (*eventStream, error) {
 	s := &eventStream{encoder: newEncoder(q.resource, out), kind: q.resource.stored}
+	if out.format == formatProtobuf {
+		s.start = envelopeStart(s.encoder.kind())
+	}
 	if out.as != tableForm {
 		return s, nil
 	}
@@ -82,7 +86,7 @@ func (s *eventStream) end(ctx context.Context, err error) error {
 	if err != nil {
 		return err
 	}
-	if err := s.send(watch.Error, statusKind, body); err != nil {
+	if err := s.send(watch.Error, envelopeStart(statusKind), body); err != nil {
 		return err
 	}
 	return s.transport.flush()
@@ -106,7 +110,7 @@ func (s *eventStream) event(event cacher.Event) error {
 	if event.InitialEventsEnd {
 		defer s.listed()
 	}
-	return s.send(event.Type, s.encoder.kind(), body)
+	return s.send(event.Type, s.start, body)
 }
 
 // bookmark is an empty object that has a resourceVersion.
@@ -132,10 +136,10 @@ var frameBuffers = sync.Pool{New: func() any { return new([]byte) }}
 // frameKept is the size, in bytes, up to which a buffer is kept.
 const frameKept = 64 << 10
 
-// send sends an event. gvk and body are those of its object.
-func (s *eventStream) send(t watch.EventType, gvk schema.GroupVersionKind, body []byte) error {
+// send sends an event. start, of the envelope, and body are those of its object.
+func (s *eventStream) send(t watch.EventType, start, body []byte) error {
 	buffer := frameBuffers.Get().(*[]byte)
-	frame := s.out.appendFrame((*buffer)[:0], t, gvk, body)
+	frame := s.out.appendFrame((*buffer)[:0], t, start, body)
 	err := s.transport.send(frame)
 	s.sent(len(frame))
 	if cap(frame) <= frameKept {
@@ -150,7 +154,7 @@ const lengthSize = 4
 
 // appendFrame appends an event as it is framed in a body: JSON with a line end,
 // or protobuf behind its length.
-func (o output) appendFrame(dst []byte, t watch.EventType, gvk schema.GroupVersionKind, body []byte) []byte {
+func (o output) appendFrame(dst []byte, t watch.EventType, start, body []byte) []byte {
 	if o.format != formatProtobuf {
 		dst = append(dst, `{"type":"`...)
 		dst = append(dst, t...)
@@ -158,18 +162,20 @@ func (o output) appendFrame(dst []byte, t watch.EventType, gvk schema.GroupVersi
 		dst = append(dst, body...)
 		return append(dst, "}\n"...)
 	}
-	start := len(dst)
-	dst = append(dst, make([]byte, lengthSize)...)
-	dst = appendField(dst, 1, []byte(t))
+	begin := len(dst)
+	dst = append(dst, 0, 0, 0, 0) // the length
+	dst = binary.AppendUvarint(dst, 1<<3|2)
+	dst = binary.AppendUvarint(dst, uint64(len(t)))
+	dst = append(dst, t...)
 	// The object is a message RawExtension, of one field: the enveloped object.
-	object := appendEnvelopeHead(nil, gvk, len(body))
-	size := len(object) + len(body) + len(envelopeTail)
+	size := len(start) + fieldSize(len(body)) + len(envelopeTail)
 	dst = binary.AppendUvarint(dst, 2<<3|2)
 	dst = binary.AppendUvarint(dst, uint64(fieldSize(size)))
 	dst = binary.AppendUvarint(dst, 1<<3|2)
 	dst = binary.AppendUvarint(dst, uint64(size))
-	dst = append(append(append(dst, object...), body...), envelopeTail...)
-	binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start-lengthSize))
+	dst = appendField(append(dst, start...), 2, body)
+	dst = append(dst, envelopeTail...)
+	binary.BigEndian.PutUint32(dst[begin:], uint32(len(dst)-begin-lengthSize))
 	return dst
 }
 
