@@ -59,6 +59,7 @@ type Watcher struct {
 	// For the caller of Next only:
 
 	failure   error  // to be returned once
+	told      bool   // that it was too slow
 	delivered uint64 // resource version of the last event that a client can resume from
 	initial   *initialEvents
 	bookmarks bookmarks
@@ -96,8 +97,8 @@ func (w *Watcher) Next(ctx context.Context) (Event, error) {
 
 // why is the error of a watcher that has ended.
 func (w *Watcher) why() error {
-	if w.slow.Load() && w.cacher.options.TellSlow {
-		w.slow.Store(false) // once
+	if w.slow.Load() && w.cacher.options.TellSlow && !w.told {
+		w.told = true
 		return tooSlow(w.delivered)
 	}
 	return io.EOF
