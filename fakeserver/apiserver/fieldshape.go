@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -50,13 +49,20 @@ func (s *shapes) put(shape fieldShape, fields *metav1.FieldsV1) {
 }
 
 // trackNew is trackFields for an object that is being created: after is it as
-// the kind that was asked for, without managed fields, and target gets them.
+// the kind that was asked for, and target gets the managed fields.
 func trackNew(t tracking, after, target runtime.Object, manager string) error {
-	data, err := json.Marshal(after)
+	accessor, sent, err := accessors(target, after)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrCodec, err)
+		return err
 	}
-	accessor, err := meta.Accessor(target)
+	empty, err := newObject(t.kind)
+	if err != nil {
+		return err
+	}
+	if len(sent.GetManagedFields()) > 0 { // a PUT says who manages what it creates
+		return trackFields(t, empty, after, target, manager)
+	}
+	data, err := json.Marshal(after)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrCodec, err)
 	}
@@ -69,10 +75,6 @@ func trackNew(t tracking, after, target runtime.Object, manager string) error {
 	if fields, ok := known.get(shape); ok {
 		accessor.SetManagedFields(newEntries(t, fields, manager))
 		return nil
-	}
-	empty, err := newObject(t.kind)
-	if err != nil {
-		return err
 	}
 	if err := trackFields(t, empty, after, target, manager); err != nil {
 		return err

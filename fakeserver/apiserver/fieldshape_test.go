@@ -91,6 +91,30 @@ func TestFieldsByShapeAreThoseOfTheObject(t *testing.T) {
 	}
 }
 
+func TestManagedFieldsThatWereSentAreNotKeptByShape(t *testing.T) {
+	of := tracking{kind: corev1.SchemeGroupVersion.WithKind("ConfigMap")}
+	for _, manager := range []string{"one", "two"} {
+		sent := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
+		sent.ManagedFields = []metav1.ManagedFieldsEntry{{
+			Manager: "other", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1",
+			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:data":{}}`)},
+		}}
+		want := sent.DeepCopy()
+		got := sent.DeepCopy()
+		if err := trackNew(of, sent.DeepCopy(), got, manager); err != nil {
+			t.Fatal(err)
+		}
+		if err := trackFields(of, &corev1.ConfigMap{TypeMeta: sent.TypeMeta}, sent.DeepCopy(), want, manager); err != nil {
+			t.Fatal(err)
+		}
+		a, _ := json.Marshal(got)
+		b, _ := json.Marshal(want)
+		if string(a) != string(b) {
+			t.Errorf("%s: got  %s\nwant %s", manager, a, b)
+		}
+	}
+}
+
 func FuzzShapes(f *testing.F) {
 	f.Add([]byte(`{"a":["x",{"name":"y\\\""}],"b":null,"c":-1.5e3}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
