@@ -71,7 +71,7 @@ func mixedUp(t *testing.T, manifests ...string) *site {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = server.Close() })
-		s, _, err := newSite(t.Context(), server.Config())
+		s, _, err := newSite(t.Context(), server.Config(), new(hearing))
 		if err != nil {
 			t.Fatal(err)
 		}

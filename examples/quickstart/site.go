@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
 
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -39,10 +41,10 @@ func connect(ctx context.Context, settings settings, out *printer) (*site, error
 		if err != nil {
 			return nil, err
 		}
-		s, version, err := newSite(ctx, config)
+		var heard hearing
+		s, version, err := newSite(ctx, config, &heard)
 		if err != nil {
-			return nil, fmt.Errorf("cannot reach the cluster at %s: %w; check that it runs and that %s names the right server",
-				config.Host, err, settings.kubeconfig)
+			return nil, heard.explain(settings.kubeconfig, config.Host, err)
 		}
 		out.say("connected to Kubernetes %s at %s; nothing is written there", version, config.Host)
 		return s, nil
@@ -51,7 +53,7 @@ func connect(ctx context.Context, settings settings, out *printer) (*site, error
 	if err != nil {
 		return nil, err
 	}
-	s, version, err := newSite(ctx, server.Config())
+	s, version, err := newSite(ctx, server.Config(), new(hearing))
 	if err != nil {
 		_ = server.Close()
 		return nil, err
@@ -65,17 +67,17 @@ func connect(ctx context.Context, settings settings, out *printer) (*site, error
 const reachable = 20 * time.Second
 
 // newSite makes the clients and asks the server for its version and its kinds.
-func newSite(ctx context.Context, config *rest.Config) (*site, string, error) {
+func newSite(ctx context.Context, config *rest.Config, heard *hearing) (*site, string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, reachable, fmt.Errorf("no answer for %v", reachable))
 	defer cancel()
 	config = rest.CopyConfig(config)
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	s := &site{gate: newGate()}
-	asking, err := discovery.NewDiscoveryClientForConfig(config)
+	asking, err := discovery.NewDiscoveryClientForConfig(heard.over(config))
 	if err != nil {
 		return nil, "", err
 	}
-	version, err := asking.ServerVersionWithContext(ctx)
+	version, err := versionOf(ctx, asking.RESTClient())
 	if err != nil {
 		return nil, "", err
 	}
@@ -90,5 +92,23 @@ func newSite(ctx context.Context, config *rest.Config) (*site, string, error) {
 	if s.watch, err = dynamic.NewForConfig(gated); err != nil {
 		return nil, "", err
 	}
-	return s, version.GitVersion, nil
+	return s, version, nil
+}
+
+// versionOf asks as the discovery client does, which would drop what the server
+// says if it refuses.
+func versionOf(ctx context.Context, client rest.Interface) (string, error) {
+	result := client.Get().AbsPath("/version").Do(ctx)
+	if err := result.Error(); err != nil {
+		return "", err
+	}
+	body, err := result.Raw()
+	if err != nil {
+		return "", err
+	}
+	var answer version.Info
+	if err := json.Unmarshal(body, &answer); err != nil || answer.GitVersion == "" {
+		return "", fmt.Errorf("ask the server for its version: %w", errNotKubernetes)
+	}
+	return answer.GitVersion, nil
 }
