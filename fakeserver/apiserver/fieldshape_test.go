@@ -97,7 +97,7 @@ func TestManagedFieldsThatWereSentAreNotKeptByShape(t *testing.T) {
 		sent := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
 		sent.ManagedFields = []metav1.ManagedFieldsEntry{{
 			Manager: "other", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:data":{}}`)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:data":{}}`),
 		}}
 		want := sent.DeepCopy()
 		got := sent.DeepCopy()

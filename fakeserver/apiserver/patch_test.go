@@ -89,6 +89,7 @@ func TestPatchesThatCannotBeAppliedSayWhy(t *testing.T) {
 		{types.StrategicMergePatchType, "Strict", `{"x":1,"x":2}`, 422, `duplicate field "x", unknown field "x"`},
 		{types.StrategicMergePatchType, "", `{"spec":{"nodeName":1}}`, 422, "patch: Invalid value"},
 		{types.StrategicMergePatchType, "", `{"spec":{"containers":[{"$patch":"frob"}]}}`, 0, "frob"},
+		{types.StrategicMergePatchType, "", `{"spec":{"$retainKeys":[{}]}}`, 400, "malformed strategic merge patch"},
 		{types.ApplyYAMLPatchType, "", "a: b: c", 400, "error encoding patch"},
 		{types.ApplyYAMLPatchType, "", "kind: Pod", 400, "invalid object type"},
 	} {

@@ -150,7 +150,7 @@ func (p *patch) mergeStrategically(live runtime.Object) (runtime.Object, error) 
 	if err != nil {
 		return nil, err
 	}
-	merged, err := strategicpatch.StrategicMergeMapPatch(doc, members, next)
+	merged, err := mergeMaps(doc, members, next)
 	if err != nil {
 		return nil, errStrategic(err)
 	}
@@ -163,6 +163,17 @@ func (p *patch) mergeStrategically(live runtime.Object) (runtime.Object, error) 
 		return nil, errPatched(value(), err)
 	}
 	return next, p.check(problems, value)
+}
+
+// mergeMaps turns panics into errors: the library does not expect every
+// malformed directive, for example objects in $retainKeys.
+func mergeMaps(doc, patch map[string]any, schema runtime.Object) (merged map[string]any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = apierrors.NewBadRequest(fmt.Sprintf("malformed strategic merge patch: %v", p))
+		}
+	}()
+	return strategicpatch.StrategicMergeMapPatch(doc, patch, schema)
 }
 
 // errStrategic tells patches that are malformed from those that do not fit.
