@@ -76,7 +76,7 @@ func mixedUp(t *testing.T, manifests ...string) *site {
 			t.Fatal(err)
 		}
 		out := newPrinter(&bytes.Buffer{})
-		objects, err := readManifests([]string{write(t, "a.yaml", content)}, s.kinds, out)
+		objects, err := readManifests(settings{paths: []string{write(t, "a.yaml", content)}}, s.kinds, out)
 		if err == nil {
 			err = load(t.Context(), s.client, objects, out)
 		}

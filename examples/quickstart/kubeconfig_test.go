@@ -190,10 +190,14 @@ func TestARealClusterIsWatchedAndNotWrittenTo(t *testing.T) {
 	before := version()
 	path := kubeconfigFor(t, url, "here")
 	manifests := write(t, "a.yaml", goodConfigMap+"---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
-	runWith(t, "-kubeconfig", path).wantInStep(t, len(commonKinds))
-	r := runWith(t, "-kubeconfig", path, "-context", "here", "-f", manifests)
+	r := runWith(t, "-kubeconfig", path)
+	r.wantInStep(t, len(commonKinds))
+	if !strings.Contains(r.stdout, "no manifests are given: 14 common kinds are watched;") || strings.Contains(r.stdout, "checking the manifests") {
+		t.Errorf("the output is\n%s", r.stdout)
+	}
+	r = runWith(t, "-kubeconfig", path, "-context", "here", "-f", manifests)
 	r.wantInStep(t, 2)
-	if !strings.Contains(r.stdout, "nothing is written there") || strings.Contains(r.stdout, "loaded") {
+	if !strings.Contains(r.stdout, "nothing is written there") || !strings.Contains(r.stdout, "checking the manifests in 1 file\n") || strings.Contains(r.stdout, "loaded") {
 		t.Errorf("the output is\n%s", r.stdout)
 	}
 	if after := version(); after != before {

@@ -74,7 +74,7 @@ func quickstart(ctx context.Context, settings settings, out *printer) error {
 		return orInterrupted(ctx, err)
 	}
 	defer site.close()
-	objects, err := readManifests(settings.paths, site.kinds, out)
+	objects, err := readManifests(settings, site.kinds, out)
 	if err != nil {
 		return err
 	}
@@ -135,19 +135,26 @@ func orInterrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// readManifests checks the manifests of the paths, or those of the example.
-func readManifests(paths []string, kinds *manifest.Kinds, out *printer) ([]manifest.Object, error) {
+// readManifests checks the manifests of the paths, or those of the example. A
+// real cluster needs none.
+func readManifests(settings settings, kinds *manifest.Kinds, out *printer) ([]manifest.Object, error) {
 	var files []manifest.File
 	var err error
-	if len(paths) > 0 {
-		files, err = manifest.Read(paths...)
-	} else {
+	var origin string
+	switch {
+	case len(settings.paths) > 0:
+		files, err = manifest.Read(settings.paths...)
+	case settings.kubeconfig != "":
+		out.say("no manifests are given: %s are watched; -f takes manifests with others", count(len(commonKinds), "common kind"))
+		return nil, nil
+	default:
+		origin = ", built in"
 		own, _ := fs.Sub(ownManifests, "manifests") // fails for an invalid path only
 		files, err = manifest.ReadFS(own, "manifests")
 	}
 	if err != nil {
 		return nil, err
 	}
-	out.say("checking the manifests in %s", count(len(files), "file"))
+	out.say("checking the manifests in %s%s", count(len(files), "file"), origin)
 	return manifest.Load(files, kinds)
 }

@@ -73,7 +73,7 @@ func TestTheRunWithItsOwnManifestsEndsInStepAfterEveryAct(t *testing.T) {
 	r := runWith(t)
 	r.wantInStep(t, 25)
 	for _, part := range []string{
-		"checking the manifests in 8 files",
+		"checking the manifests in 8 files, built in\n",
 		"loading 60 objects",
 		"loaded 60/60",
 		"synced 25/25",
