@@ -27,7 +27,8 @@ Usage: quickstart [-f PATH]... [-kubeconfig PATH [-context NAME]] [-watch]
   -kubeconfig PATH  watch a real cluster; nothing is written there. The kinds
                     are those of -f, or a few common ones
   -context NAME     the context in that kubeconfig (default: its current one)
-  -watch            go on until interrupted, with a status line every 5 s
+  -watch            go on until interrupted, with a status line every 5 s and a
+                    line when trouble begins and when it is over
   -h                this help
 
 Exit status: 0 in step with the server, 1 not in step or failed, 2 wrong usage.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -35,6 +36,7 @@ var commonKinds = []schema.GroupKind{
 type member struct {
 	mapping  *meta.RESTMapping
 	informer *informer.Informer[*unstructured.Unstructured]
+	opened   atomic.Pointer[time.Time] // when the server last answered a watch; nil: never
 }
 
 func (m *member) kind() string { return m.mapping.GroupVersionKind.Kind }
@@ -105,13 +107,20 @@ func startFleet(ctx context.Context, site *site, mappings []*meta.RESTMapping, o
 
 // newMember makes an informer that prints what it is told.
 func (f *fleet) newMember(site *site, mapping *meta.RESTMapping, out *printer) (*member, error) {
+	m := &member{mapping: mapping}
 	client := site.watch.Resource(mapping.Resource)
 	source := reflector.FromListerWatcher[*unstructured.Unstructured](&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return client.List(ctx, options)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return client.Watch(ctx, options)
+			stream, err := client.Watch(ctx, options)
+			if err == nil {
+				now := time.Now()
+				m.opened.Store(&now)
+				f.tellMoved()
+			}
+			return stream, err
 		},
 	})
 	options := informer.Options[*unstructured.Unstructured]{Name: mapping.Resource.GroupResource().String()}
@@ -120,19 +129,20 @@ func (f *fleet) newMember(site *site, mapping *meta.RESTMapping, out *printer) (
 		// polite to a real cluster.
 		options.Reflector.Backoff.Base = 50 * time.Millisecond
 	}
-	options.Reflector.Observer = func(reflector.Status) {
-		select {
-		case f.moved <- struct{}{}:
-		default: // somebody is to look already
-		}
-	}
-	made, err := informer.New(source, options)
-	if err != nil {
+	options.Reflector.Observer = func(reflector.Status) { f.tellMoved() }
+	var err error
+	if m.informer, err = informer.New(source, options); err != nil {
 		return nil, err
 	}
-	m := &member{mapping: mapping, informer: made}
-	_, err = made.AddHandler(teller{kind: mapping.GroupVersionKind.Kind, out: out})
+	_, err = m.informer.AddHandler(teller{kind: m.kind(), out: out})
 	return m, err
+}
+
+func (f *fleet) tellMoved() {
+	select {
+	case f.moved <- struct{}{}:
+	default: // somebody is to look already
+	}
 }
 
 // bind returns a context that also ends when an informer gives up.

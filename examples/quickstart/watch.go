@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// keepWatching prints a status line every now and then until ctx ends, which is
-// no failure.
+// keepWatching prints a status line every now and then, and a line when trouble
+// begins and when it is over, until ctx ends, which is no failure.
 func keepWatching(ctx context.Context, settings settings, site *site, informers *fleet, out *printer) error {
 	watching, cancel := informers.bind(ctx)
 	defer cancel()
@@ -22,8 +22,13 @@ func keepWatching(ctx context.Context, settings settings, site *site, informers 
 	out.say("watching until interrupted (Ctrl-C)")
 	ticker := time.NewTicker(settings.every)
 	defer ticker.Stop()
+	var current episode
 	for {
+		if news := current.next(informers.trouble()); news != "" {
+			out.say("%s", news)
+		}
 		select {
+		case <-informers.moved:
 		case <-ticker.C:
 			out.say("%s", informers.status())
 		case <-watching.Done():
@@ -38,7 +43,7 @@ func keepWatching(ctx context.Context, settings settings, site *site, informers 
 
 // status is all informers on one line.
 func (f *fleet) status() string {
-	var objects, backingOff int
+	var objects int
 	var reconnects, relists int64
 	var oldest, newest uint64
 	var lastEvent time.Time
@@ -48,9 +53,6 @@ func (f *fleet) status() string {
 		reconnects += status.Reflector.Reconnects
 		for _, number := range status.Reflector.Relists {
 			relists += number
-		}
-		if status.Reflector.Tries > 0 {
-			backingOff++
 		}
 		version, _ := strconv.ParseUint(status.ResourceVersion, 10, 64) // 0 before the sync
 		if newest = max(newest, version); i == 0 || version < oldest {
@@ -66,8 +68,8 @@ func (f *fleet) status() string {
 	}
 	text := fmt.Sprintf("%s of %s, resourceVersions %d–%d, %s, %d reconnects, %d syncs",
 		count(objects, "object"), count(len(f.members), "kind"), oldest, newest, age, reconnects, relists)
-	if backingOff > 0 {
-		text += fmt.Sprintf(", %s in trouble", count(backingOff, "informer"))
+	if now := f.trouble(); now.informers > 0 {
+		text += "; " + now.String()
 	}
 	return text
 }
