@@ -31,6 +31,7 @@ func makeOurs(tb testing.TB, memory *storage.Memory, decode decode) side {
 	options := cacher.Options{
 		Store: memory, Prefix: podsPrefix, Decode: decode, Fields: selectable,
 		GroupResource: schema.GroupResource{Resource: "pods"}, TriggerField: nodeNameName,
+		Trigger: func(obj runtime.Object) string { return obj.(*corev1.Pod).Spec.NodeName },
 	}
 	made, err := cacher.New(options)
 	if err != nil {

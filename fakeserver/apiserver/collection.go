@@ -33,7 +33,7 @@ func (s *Server) newCollection(kind *storedKind) *collection {
 	tuning := s.options.Cache
 	tuning.Store, tuning.Prefix, tuning.GroupResource = s.options.Store, kind.prefix, kind.resource
 	tuning.Decode = func(kv storage.KeyValue) (runtime.Object, error) { return decodeStored(kind, kv) }
-	tuning.Fields, tuning.TriggerField = kind.labels.set, kind.trigger
+	tuning.Fields, tuning.TriggerField, tuning.Trigger = kind.labels.set, kind.trigger.field, kind.trigger.of
 	tuning.Recorder = s.metrics
 	return &collection{kind: kind, store: s.options.Store, tuning: tuning}
 }

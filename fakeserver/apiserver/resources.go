@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
@@ -36,15 +37,29 @@ type storedKind struct {
 	goType    reflect.Type
 	prefix    string // of its keys in the store, "/pods/"
 	hasStatus bool
-	uncached  bool   // see there
-	trigger   string // field that many watches require one value of
+	uncached  bool // see there
+	trigger   trigger
 	behaviour behaviour
 	labels    fieldLabels
 }
 
-// triggerFields are the fields by which a real server finds watches quickly:
-// every node watches its pods.
-var triggerFields = map[schema.GroupResource]string{{Resource: "pods"}: "spec.nodeName"}
+// trigger is a field that many watches require one value of. The zero value is
+// none.
+type trigger struct {
+	field string
+	of    func(obj runtime.Object) string
+}
+
+// triggers are the fields by which a real server finds watches quickly: every
+// node watches its pods.
+var triggers = map[schema.GroupResource]trigger{
+	{Resource: "pods"}: {"spec.nodeName", func(obj runtime.Object) string {
+		if pod, ok := obj.(*corev1.Pod); ok {
+			return pod.Spec.NodeName
+		}
+		return ""
+	}},
+}
 
 // catalog is everything that can be served.
 type catalog struct {
@@ -259,7 +274,7 @@ func shareStorage(all []*resource) {
 		name := gr.String()
 		stored[gr] = &storedKind{
 			resource: gr, gvk: r.gvk, goType: r.goType, prefix: "/" + name + "/",
-			hasStatus: r.hasStatus, uncached: uncached[gr], trigger: triggerFields[gr], behaviour: behaviourOf(gr, r.goType), labels: fieldLabelsOf(gr),
+			hasStatus: r.hasStatus, uncached: uncached[gr], trigger: triggers[gr], behaviour: behaviourOf(gr, r.goType), labels: fieldLabelsOf(gr),
 		}
 	}
 	for _, r := range all {

@@ -9,9 +9,6 @@ import (
 // registry holds the open watchers by what they can see. Its methods need the
 // Cacher's mutex.
 type registry struct {
-	// triggerField is the field by which watchers are indexed; "" for none.
-	triggerField string
-
 	scopes map[Scope]*audience
 	count  int
 	// draining watchers see no more changes, but have not delivered all yet.
@@ -35,12 +32,11 @@ type audience struct {
 
 func newRegistry(o *Options) registry {
 	return registry{
-		triggerField: o.TriggerField,
-		scopes:       map[Scope]*audience{},
-		draining:     map[*Watcher]struct{}{},
-		over:         map[*Watcher]struct{}{},
-		terminated:   func(float64) {},
-		budget:       timeBudget{perSecond: o.SlowBudget, most: o.MaxSlowBudget, at: time.Now()},
+		scopes:     map[Scope]*audience{},
+		draining:   map[*Watcher]struct{}{},
+		over:       map[*Watcher]struct{}{},
+		terminated: func(float64) {},
+		budget:     timeBudget{perSecond: o.SlowBudget, most: o.MaxSlowBudget, at: time.Now()},
 	}
 }
 
@@ -146,7 +142,7 @@ func (r *registry) dispatch(added *change) []*Watcher {
 		item = added.prev
 	}
 	scopes, n := scopesOf(item.Namespace, item.Name)
-	before, after := r.triggerOf(added.prev), r.triggerOf(added.next)
+	before, after := triggerOf(added.prev), triggerOf(added.next)
 	for _, scope := range scopes[:n] {
 		at := r.scopes[scope]
 		if at == nil {
@@ -170,11 +166,11 @@ func (r *registry) dispatch(added *change) []*Watcher {
 }
 
 // triggerOf returns an item's value of the trigger field.
-func (r *registry) triggerOf(item *Item) string {
-	if item == nil || r.triggerField == "" {
+func triggerOf(item *Item) string {
+	if item == nil {
 		return ""
 	}
-	return item.Fields[r.triggerField]
+	return item.fields.trigger
 }
 
 // show counts a change for those of the watchers that are to see it.

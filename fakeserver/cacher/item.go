@@ -1,13 +1,11 @@
 package cacher
 
 import (
-	"maps"
 	"strconv"
 	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -24,10 +22,10 @@ type Item struct {
 	Object          runtime.Object
 	// ResourceVersion of the object; of a deleted one that of the deletion.
 	ResourceVersion uint64
-	// Labels and Fields are what selectors see.
+	// Labels are what label selectors see.
 	Labels labels.Set
-	Fields fields.Set
 
+	fields    itemFields
 	hashes    shardHashes
 	encodings encodings
 }
@@ -49,15 +47,7 @@ func (o *Options) newItem(kv storage.KeyValue) (*Item, error) {
 		Labels:          accessor.GetLabels(),
 	}
 	item.Namespace, item.Name = splitKey(item.Key)
-	set := fields.Set{}
-	if o.Fields != nil {
-		maps.Copy(set, o.Fields(obj))
-	}
-	set["metadata.name"] = item.Name
-	if item.Namespace != "" {
-		set["metadata.namespace"] = item.Namespace
-	}
-	item.Fields = set
+	item.fields.prepare(obj, o)
 	if o.Sharding {
 		item.hashes = hashesOf(string(accessor.GetUID()), item.Namespace)
 	}
@@ -89,7 +79,8 @@ func (i *Item) at(resourceVersion uint64) *Item {
 	}
 	return &Item{
 		Key: i.Key, Namespace: i.Namespace, Name: i.Name, Object: obj,
-		ResourceVersion: resourceVersion, Labels: i.Labels, Fields: i.Fields, hashes: i.hashes,
+		ResourceVersion: resourceVersion, Labels: i.Labels, hashes: i.hashes,
+		fields: itemFields{options: i.fields.options, trigger: i.fields.trigger},
 	}
 }
 

@@ -51,7 +51,8 @@ type Options struct {
 	// concurrently, by the feed and by reads that go to the store.
 	Decode func(kv storage.KeyValue) (runtime.Object, error)
 	// Fields returns what field selectors can select on. metadata.name and
-	// metadata.namespace are added to it.
+	// metadata.namespace need not be in it. It is called when a selector first asks,
+	// possibly with a lock held: it must depend on nothing but obj, and take no time.
 	Fields func(obj runtime.Object) fields.Set
 	// GroupResource is named in errors.
 	GroupResource schema.GroupResource
@@ -96,6 +97,9 @@ type Options struct {
 	// TriggerField is a field of Fields by which watchers that require one value of
 	// it are found quickly, such as spec.nodeName of pods. "" is none.
 	TriggerField string
+	// Trigger returns the TriggerField of an object without the trouble of making
+	// all of Fields. Nil takes it from those.
+	Trigger func(obj runtime.Object) string
 
 	// CheckPeriod is the time between two comparisons of cache and store, extended
 	// by up to a half at random. 0 is never, which is the default, since a store

@@ -34,7 +34,7 @@ func (p *Predicate) matches(item *Item) bool {
 		(p.Namespace == "" || p.Namespace == item.Namespace) &&
 		(p.Name == "" || p.Name == item.Name) &&
 		(p.Labels == nil || p.Labels.Matches(item.Labels)) &&
-		(p.Fields == nil || p.Fields.Matches(item.Fields)) &&
+		(p.Fields == nil || p.Fields.Matches((*selectable)(item))) &&
 		(p.Shard == nil || p.Shard.matches(item))
 }
 
