@@ -90,7 +90,7 @@ func TestTroubleIsToldWithItsCauseWhenItBeginsWhileItLastsAndWhenItIsOver(t *tes
 			server.DropWatches()
 			time.Sleep(20 * time.Second)
 			network.down.Store(false)
-			time.Sleep(2 * time.Minute)
+			time.Sleep(40 * time.Second) // and no object changes, nor is there a bookmark yet
 		})
 		const refused = `dial tcp 10\.0\.0\.1:6443: connect: connection refused`
 		for _, line := range []string{

@@ -23,26 +23,31 @@ func keepWatching(ctx context.Context, settings settings, site *site, informers 
 	ticker := time.NewTicker(settings.every)
 	defer ticker.Stop()
 	var current episode
-	for {
-		if news := current.next(informers.trouble()); news != "" {
-			out.say("%s", news)
+	for isDue := false; ; {
+		now := informers.trouble()
+		if news := current.next(now); news != "" {
+			out.say("%s", news) // before a status line that would give it away
 		}
+		if isDue {
+			out.say("%s", informers.status(now))
+		}
+		isDue = false
 		select {
 		case <-informers.moved:
 		case <-ticker.C:
-			out.say("%s", informers.status())
+			isDue = true
 		case <-watching.Done():
 			if ctx.Err() == nil {
 				return context.Cause(watching) // an informer gave up
 			}
-			out.say("interrupted; %s", informers.status())
+			out.say("interrupted; %s", informers.status(informers.trouble()))
 			return nil
 		}
 	}
 }
 
-// status is all informers on one line.
-func (f *fleet) status() string {
+// status is all informers on one line, with the trouble that there is.
+func (f *fleet) status(now trouble) string {
 	var objects int
 	var reconnects, relists int64
 	var oldest, newest uint64
@@ -68,7 +73,7 @@ func (f *fleet) status() string {
 	}
 	text := fmt.Sprintf("%s of %s, resourceVersions %d–%d, %s, %d reconnects, %d syncs",
 		count(objects, "object"), count(len(f.members), "kind"), oldest, newest, age, reconnects, relists)
-	if now := f.trouble(); now.informers > 0 {
+	if now.informers > 0 {
 		text += "; " + now.String()
 	}
 	return text
