@@ -146,7 +146,17 @@ func (c *collection) create(ctx context.Context, namespace, name string, obj run
 	if err != nil {
 		return nil, c.storeError(err, name)
 	}
+	c.settle(ctx, kv.ModRevision)
 	return decodeStored(c.kind, kv)
+}
+
+// settle lets the cache take in a write before its client is answered. A real
+// server answers at once and its cache follows a moment later, which makes tests
+// that read what they wrote fail now and then.
+func (c *collection) settle(ctx context.Context, revision int64) {
+	if reader := c.existing(); reader != nil {
+		reader.Settle(ctx, revision)
+	}
 }
 
 // storeError translates the errors that a client must understand. A conflict is
@@ -211,6 +221,7 @@ func (c *collection) write(ctx context.Context, key string, current record, resu
 		if err != nil {
 			return result, err
 		}
+		c.settle(ctx, kv.ModRevision)
 		if result.keepVersion {
 			kv.ModRevision = current.revision
 		}
@@ -225,6 +236,7 @@ func (c *collection) write(ctx context.Context, key string, current record, resu
 		if kv, err = c.store.Update(ctx, key, data, current.revision); err != nil {
 			return result, err
 		}
+		c.settle(ctx, kv.ModRevision)
 	}
 	result.object, err = decodeStored(c.kind, kv)
 	return result, err

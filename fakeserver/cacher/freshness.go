@@ -12,9 +12,11 @@ import (
 // progressPeriod is how often the store is asked how far it is while reads wait.
 const progressPeriod = 100 * time.Millisecond
 
-// waiter is a read that waits for a resource version.
+// waiter is a read that waits for a resource version, or a quiet one: a writer
+// that does not want the store to be asked for progress.
 type waiter struct {
 	rv      uint64
+	quiet   bool
 	reached chan struct{}
 }
 
@@ -24,23 +26,34 @@ type waiter struct {
 type waiters struct {
 	list  []waiter
 	least uint64
-	// idle is closed when the last one is gone; nil while none are there.
+	// idle is closed when the last one is gone that is not quiet; nil while none
+	// are there.
 	idle chan struct{}
 }
 
 // add returns a channel that is closed once rv was reached. To the first waiter
 // it also returns one that is closed once none is left.
 func (w *waiters) add(rv uint64) (reached, idle chan struct{}) {
-	if len(w.list) == 0 || rv < w.least {
-		w.least = rv
-	}
-	added := waiter{rv: rv, reached: make(chan struct{})}
-	w.list = append(w.list, added)
+	reached = w.join(waiter{rv: rv})
 	if w.idle != nil {
-		return added.reached, nil
+		return reached, nil
 	}
 	w.idle = make(chan struct{})
-	return added.reached, w.idle
+	return reached, w.idle
+}
+
+// addQuiet is add for a quiet waiter.
+func (w *waiters) addQuiet(rv uint64) (reached chan struct{}) {
+	return w.join(waiter{rv: rv, quiet: true})
+}
+
+func (w *waiters) join(added waiter) (reached chan struct{}) {
+	if len(w.list) == 0 || added.rv < w.least {
+		w.least = added.rv
+	}
+	added.reached = make(chan struct{})
+	w.list = append(w.list, added)
+	return added.reached
 }
 
 // remove forgets a waiter that gave up.
@@ -72,7 +85,8 @@ func (w *waiters) settle() {
 			w.least = other.rv
 		}
 	}
-	if len(w.list) == 0 && w.idle != nil {
+	reading := func(other waiter) bool { return !other.quiet }
+	if w.idle != nil && !slices.ContainsFunc(w.list, reading) {
 		close(w.idle)
 		w.idle = nil
 	}
