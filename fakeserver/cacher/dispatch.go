@@ -28,6 +28,8 @@ type audience struct {
 	all []*Watcher
 	// triggered are those that require a value of the trigger field.
 	triggered map[string][]*Watcher
+	// labelled are those that are not, and require a label.
+	labelled labelIndex
 }
 
 func newRegistry(o *Options) registry {
@@ -44,17 +46,22 @@ func newRegistry(o *Options) registry {
 func (r *registry) add(w *Watcher) {
 	at := r.scopes[w.predicate.Scope]
 	if at == nil {
-		at = &audience{triggered: map[string][]*Watcher{}}
+		at = &audience{triggered: map[string][]*Watcher{}, labelled: labelIndex{}}
 		r.scopes[w.predicate.Scope] = at
 	}
-	list := at.list(w)
-	w.slot = len(list)
-	at.setList(w, append(list, w))
+	if w.label != nil {
+		w.slot = 0
+		at.labelled.add(w)
+	} else {
+		list := at.list(w)
+		w.slot = len(list)
+		at.setList(w, append(list, w))
+	}
 	r.count++
 	r.shards.count(w, 1)
 }
 
-// list returns the list that a watcher belongs to.
+// list returns the list that a watcher without label belongs to.
 func (a *audience) list(w *Watcher) []*Watcher {
 	if w.triggered {
 		return a.triggered[w.trigger]
@@ -80,13 +87,17 @@ func (r *registry) remove(w *Watcher) {
 		return // never registered, or gone
 	}
 	at := r.scopes[w.predicate.Scope]
-	list := at.list(w)
-	last := len(list) - 1
-	list[w.slot] = list[last]
-	list[w.slot].slot = w.slot
-	list[last] = nil
-	at.setList(w, list[:last])
-	if len(at.all) == 0 && len(at.triggered) == 0 {
+	if w.label != nil {
+		at.labelled.remove(w)
+	} else {
+		list := at.list(w)
+		last := len(list) - 1
+		list[w.slot] = list[last]
+		list[w.slot].slot = w.slot
+		list[last] = nil
+		at.setList(w, list[:last])
+	}
+	if len(at.all) == 0 && len(at.triggered) == 0 && len(at.labelled) == 0 {
 		delete(r.scopes, w.predicate.Scope)
 	}
 	w.slot = -1
@@ -114,6 +125,7 @@ func (r *registry) endAll() []*Watcher {
 		for _, list := range at.triggered {
 			ended = append(ended, list...)
 		}
+		ended = at.labelled.appendAll(ended)
 	}
 	for _, w := range ended {
 		r.end(w)
@@ -148,15 +160,18 @@ func (r *registry) dispatch(added *change) []*Watcher {
 		if at == nil {
 			continue
 		}
-		r.show(added, at.all)
+		r.showAll(added, at.all)
+		if len(at.labelled) > 0 {
+			r.showLabelled(added, at.labelled)
+		}
 		if len(at.triggered) == 0 {
 			continue
 		}
 		if added.next != nil {
-			r.show(added, at.triggered[after])
+			r.showAll(added, at.triggered[after])
 		}
 		if added.prev != nil && (added.next == nil || before != after) {
-			r.show(added, at.triggered[before])
+			r.showAll(added, at.triggered[before])
 		}
 	}
 	if len(r.over) > 0 {
@@ -173,22 +188,27 @@ func triggerOf(item *Item) string {
 	return item.fields.trigger
 }
 
-// show counts a change for those of the watchers that are to see it.
-func (r *registry) show(added *change, watchers []*Watcher) {
+// showAll shows a change to each of some watchers.
+func (r *registry) showAll(added *change, watchers []*Watcher) {
 	for _, w := range watchers {
-		if added.rv <= w.start || w.predicate.transition(added.prev, added.next) == "" {
-			r.shards.hidden(w, added)
-			continue
-		}
-		if w.pending == 0 && w.cursor >= w.live {
-			w.cursor = added.seq // nothing of what went before was for it
-		}
-		w.pending++
-		if w.pending == w.limit+1 {
-			r.enterOver(w, added.at)
-		}
-		r.woken = append(r.woken, w)
+		r.show(added, w)
 	}
+}
+
+// show counts a change for a watcher if that is to see it.
+func (r *registry) show(added *change, w *Watcher) {
+	if added.rv <= w.start || w.predicate.sees(added) == "" {
+		r.shards.hidden(w, added)
+		return
+	}
+	if w.pending == 0 && w.cursor >= w.live {
+		w.cursor = added.seq // nothing of what went before was for it
+	}
+	w.pending++
+	if w.pending == w.limit+1 {
+		r.enterOver(w, added.at)
+	}
+	r.woken = append(r.woken, w)
 }
 
 // enterOver notes that a watcher is over its limit from now on.

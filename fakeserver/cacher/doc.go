@@ -10,8 +10,9 @@
 //	cacher.go      how a change enters; Close, DropWatches, Compacted
 //	window.go      the ring of changes; capacity.go its size
 //	state.go       the collection at one revision; snapshot.go at any in the window
-//	dispatch.go    which watchers see a change, and which are too slow; budget.go
-//	               how long they may be
+//	dispatch.go    which watchers see a change, and which are too slow; labelindex.go
+//	               how those with a selector are found; budget.go
+//	               how long they may be slow
 //	watcher.go     the cursor; initial.go and bookmarks.go what else it delivers
 //	freshness.go   waiting for a resource version; readiness.go for the cache
 //	route.go       what serves a request (pure); list.go, get.go, watch.go do it

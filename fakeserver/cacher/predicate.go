@@ -30,10 +30,14 @@ func (p *Predicate) selective() bool {
 
 // matches says whether an item is selected; no item never is.
 func (p *Predicate) matches(item *Item) bool {
+	return p.matchesButLabels(item) && (p.Labels == nil || p.Labels.Matches(item.Labels))
+}
+
+// matchesButLabels is matches for a predicate without Labels.
+func (p *Predicate) matchesButLabels(item *Item) bool {
 	return item != nil &&
 		(p.Namespace == "" || p.Namespace == item.Namespace) &&
 		(p.Name == "" || p.Name == item.Name) &&
-		(p.Labels == nil || p.Labels.Matches(item.Labels)) &&
 		(p.Fields == nil || p.Fields.Matches((*selectable)(item))) &&
 		(p.Shard == nil || p.Shard.matches(item))
 }
@@ -41,7 +45,23 @@ func (p *Predicate) matches(item *Item) bool {
 // transition says how a change from prev to next (either may be nil) looks
 // through the predicate: "" if it is not to be seen.
 func (p *Predicate) transition(prev, next *Item) watch.EventType {
-	was, is := p.matches(prev), p.matches(next)
+	return transition(p.matches(prev), p.matches(next))
+}
+
+// sees is transition for a change, of which it knows more: labels hardly ever
+// differ, so most selectors are asked once. It needs the Cacher's mutex.
+func (p *Predicate) sees(c *change) watch.EventType {
+	if p.Labels == nil || c.prev == nil || c.next == nil || !c.sameLabels() {
+		return p.transition(c.prev, c.next)
+	}
+	if !p.Labels.Matches(c.next.Labels) {
+		return ""
+	}
+	return transition(p.matchesButLabels(c.prev), p.matchesButLabels(c.next))
+}
+
+// transition is the type of event by whether the object was and is selected.
+func transition(was, is bool) watch.EventType {
 	switch {
 	case is && was:
 		return watch.Modified

@@ -72,8 +72,14 @@ func (c *Cacher) Watch(ctx context.Context, opts WatchOptions) (*Watcher, error)
 func (c *Cacher) newWatcher(opts *WatchOptions) *Watcher {
 	now := time.Now()
 	w := &Watcher{cacher: c, predicate: opts.Predicate, slot: -1, wake: make(chan struct{}, 1)}
+	if w.predicate.Labels != nil && w.predicate.Labels.Empty() {
+		w.predicate.Labels = nil
+	}
 	if field := c.options.TriggerField; field != "" && w.predicate.Fields != nil {
 		w.trigger, w.triggered = w.predicate.Fields.RequiresExactMatch(field)
+	}
+	if !w.triggered && w.predicate.Shard == nil { // what a shard hides is counted
+		w.label = requiredLabelOf(w.predicate.Labels)
 	}
 	if opts.AllowBookmarks {
 		w.bookmarks.period = c.options.BookmarkPeriod

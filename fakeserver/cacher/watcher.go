@@ -44,6 +44,8 @@ type Watcher struct {
 	// triggered.
 	trigger   string
 	triggered bool
+	// label is one that the predicate requires, if it is found by that; nil else.
+	label *requiredLabel
 	// limit is how many events it may be behind.
 	limit int
 	// draining: what was counted in pending is the last that it delivers.
@@ -212,7 +214,7 @@ func (w *Watcher) peek() (next *change, kind watch.EventType, more bool) {
 			return nil, "", false
 		}
 		next := window.get(w.cursor)
-		if kind := w.predicate.transition(next.prev, next.next); kind != "" {
+		if kind := w.predicate.sees(next); kind != "" {
 			return next, kind, false
 		}
 		w.cursor++

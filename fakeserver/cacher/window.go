@@ -1,13 +1,14 @@
 package cacher
 
 import (
+	"maps"
 	"sort"
 	"sync"
 	"time"
 )
 
 // change is one event of the collection, shared by all watchers. It is
-// immutable but for state, which the Cacher's mutex guards.
+// immutable but for state and labels, which the Cacher's mutex guards.
 type change struct {
 	// seq numbers the changes of the window without holes.
 	seq uint64
@@ -18,9 +19,31 @@ type change struct {
 	// state is the collection after the change, where somebody took the trouble to
 	// make it; the zero state elsewhere.
 	state state
+	// labels says whether those of prev and next are the same, once somebody asked.
+	labels comparedLabels
 
 	deletion sync.Once
 	deleted  *Item
+}
+
+type comparedLabels uint8
+
+const (
+	notCompared comparedLabels = iota
+	equalLabels
+	otherLabels
+)
+
+// sameLabels says whether the labels of both versions, which there must be, are
+// equal. It needs the Cacher's mutex.
+func (c *change) sameLabels() bool {
+	if c.labels == notCompared {
+		c.labels = otherLabels
+		if maps.Equal(c.prev.Labels, c.next.Labels) {
+			c.labels = equalLabels
+		}
+	}
+	return c.labels == equalLabels
 }
 
 // gone returns the previous version carrying the change's resource version, for
