@@ -38,7 +38,9 @@ type Cacher struct {
 	// copy of it, zero until somebody needs it (see state).
 	writer *tree
 	latest state
-	window window
+	// triggers is the index of writer.
+	triggers *triggerIndex
+	window   window
 	// idle is the timer that shrinks an idle window; nil while that is small.
 	idle *time.Timer
 	// trusted is the least resource version whose snapshot may be served.
@@ -115,12 +117,14 @@ func (c *Cacher) Compacted(revision int64) {
 // no longer known.
 func (c *Cacher) replace(items []*Item, rv uint64) {
 	built := btree.NewMap[string, *Item](treeDegree)
+	index := newTriggerIndex(c.options.TriggerField)
 	for _, item := range items {
 		built.Set(item.Key, item)
+		index.update(nil, item)
 	}
 	c.mu.Lock()
-	c.writer = built
-	c.latest = state{built.Copy()}
+	c.writer, c.triggers = built, index
+	c.latest = state{built.Copy(), index.copy()}
 	c.window.reset(c.latest, rv)
 	c.metrics.capacity(float64(len(c.window.ring)))
 	c.rv = rv
@@ -148,6 +152,7 @@ func (c *Cacher) apply(event storage.Event, next *Item) {
 	} else {
 		prev, _ = c.writer.Delete(key)
 	}
+	c.triggers.update(prev, next)
 	c.rv = max(c.rv, rv)
 	var woken []*Watcher
 	if prev != nil || next != nil {
@@ -230,7 +235,7 @@ func (c *Cacher) distrust(generation uint64, cause error) {
 }
 
 // forget drops the state, of which nothing may be used any more. It needs mu.
-func (c *Cacher) forget() { c.writer, c.latest, c.rv = nil, state{}, 0 }
+func (c *Cacher) forget() { c.writer, c.triggers, c.latest, c.rv = nil, nil, state{}, 0 }
 
 // closeAll closes channels that somebody waits on.
 func closeAll(channels []chan struct{}) {

@@ -39,7 +39,7 @@ func TestComparisonsNameTheFirstDifference(t *testing.T) {
 		for _, v := range c.cached {
 			tree.Set(v.key, &Item{Key: v.key, ResourceVersion: v.rv})
 		}
-		got := newComparison(state{tree}, 9)
+		got := newComparison(state{items: tree}, 9)
 		for _, v := range c.store {
 			got.stored(v.key, v.rv)
 		}

@@ -9,7 +9,8 @@
 //	feed.go        follows the store; open.go the list and watch it begins with
 //	cacher.go      how a change enters; Close, DropWatches, Compacted
 //	window.go      the ring of changes; capacity.go its size
-//	state.go       the collection at one revision; snapshot.go at any in the window
+//	state.go       the collection at one revision; snapshot.go at any in the window;
+//	               triggerindex.go its keys by the trigger field
 //	dispatch.go    which watchers see a change, and which are too slow; labelindex.go
 //	               how those with a selector are found; budget.go
 //	               how long they may be slow

@@ -9,7 +9,7 @@ import (
 // then the writer need not copy what it changes. It needs mu.
 func (c *Cacher) state() state {
 	if c.latest.items == nil && c.writer != nil {
-		c.latest = state{c.writer.Copy()}
+		c.latest = state{c.writer.Copy(), c.triggers.copy()}
 	}
 	return c.latest
 }
@@ -39,10 +39,11 @@ func (c *Cacher) snapshot(rv uint64) (state, bool) {
 	for i := at; i > seq; i-- {
 		undo = append(undo, c.window.get(i-1))
 	}
-	made := state{known.items.Copy()} // under mu: it marks the original, too
+	made := state{known.items.Copy(), known.byTrigger.copy()} // under mu: it marks the originals, too
 	c.mu.Unlock()
 
 	for _, change := range undo {
+		made.byTrigger.update(change.next, change.prev)
 		if change.prev != nil {
 			made.items.Set(change.prev.Key, change.prev)
 		} else {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,9 +21,25 @@ func content(s state) map[string]uint64 {
 	return all
 }
 
+// indexed is what the index of a state holds: entries, and whether their items
+// have the value that they are under.
+func indexed(s state) map[string]bool {
+	all := map[string]bool{}
+	s.byTrigger.entries.Scan(func(at string, _ struct{}) bool {
+		value, key, _ := strings.Cut(at, "\x00")
+		item := s.get(key)
+		all[key] = item != nil && item.fields.trigger == value
+		return true
+	})
+	return all
+}
+
 func TestSnapshotsOfAnyVersionEqualWhatWasThere(t *testing.T) {
 	for seed := range uint64(10) {
-		small := func(o *Options) { o.MinCapacity, o.MaxCapacity = 8, 64 }
+		small := func(o *Options) {
+			o.MinCapacity, o.MaxCapacity = 8, 64
+			o.Fields, o.TriggerField = fieldsByLabel, "x"
+		}
 		inBubble(t, small, func(r *rig) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			r.cacher.window.spacing = 1 + random.IntN(20)
@@ -37,7 +55,7 @@ func TestSnapshotsOfAnyVersionEqualWhatWasThere(t *testing.T) {
 					newest = r.remove(key)
 					delete(next, key)
 				default:
-					newest = r.put(key, "")
+					newest = r.put(key, fmt.Sprint(random.IntN(3)))
 					next[key] = newest
 				}
 				was[newest] = next
@@ -50,6 +68,9 @@ func TestSnapshotsOfAnyVersionEqualWhatWasThere(t *testing.T) {
 					got, ok := r.cacher.snapshot(at)
 					if ok && !maps.Equal(content(got), was[at]) {
 						t.Fatalf("seed %d: at %d\n got %v\nwant %v", seed, at, content(got), was[at])
+					}
+					if ok && slices.Contains(slices.Collect(maps.Values(indexed(got))), false) || ok && len(indexed(got)) != got.items.Len() {
+						t.Fatalf("seed %d: at %d the index holds %v", seed, at, indexed(got))
 					}
 					if ok != (at >= compacted && at >= r.cacher.window.baseRV) {
 						t.Fatalf("seed %d: the snapshot at %d is known: %v; compacted %d, oldest %d",

@@ -16,6 +16,8 @@ type tree = btree.Map[string, *Item]
 // state is the collection at one revision, immutable.
 type state struct {
 	items *tree
+	// byTrigger is nil without Options.TriggerField.
+	byTrigger *triggerIndex
 }
 
 // page is a part of a state.
@@ -72,24 +74,47 @@ func (s state) list(predicate *Predicate, from string, limit int64) page {
 		}
 		result.items = make([]*Item, 0, size)
 	}
-	s.items.Ascend(max(first, from), func(key string, item *Item) bool {
-		if key >= end {
-			return false
-		}
-		if limit > 0 && int64(len(result.items)) == limit {
-			result.next = result.items[limit-1].Key + "\x00"
-			return false
-		}
+	s.ascend(predicate, max(first, from), end, func(item *Item) bool {
 		result.fetched++
 		if predicate.matches(item) {
 			result.items = append(result.items, item)
 		}
-		return true
+		return limit <= 0 || int64(len(result.items)) < limit
 	})
-	if result.next != "" {
-		result.remaining = s.rank(end) - s.rank(result.next)
+	if n := len(result.items); limit > 0 && int64(n) == limit {
+		next := result.items[n-1].Key + "\x00"
+		if s.any(next, end) {
+			result.next = next
+			result.remaining = s.rank(end) - s.rank(next)
+		}
 	}
 	return result
+}
+
+// ascend visits the items with keys from from to end, which is not included, that
+// a predicate can match: all of them, unless an index leads to fewer.
+func (s state) ascend(predicate *Predicate, from, end string, visit func(item *Item) bool) {
+	if value, ok := s.byTrigger.serves(predicate); ok {
+		s.byTrigger.ascend(value, from, func(key string) bool {
+			if key >= end {
+				return false
+			}
+			item := s.get(key)
+			return item == nil || visit(item)
+		})
+		return
+	}
+	s.items.Ascend(from, func(key string, item *Item) bool { return key < end && visit(item) })
+}
+
+// any says whether there is a key from from to end, which is not included.
+func (s state) any(from, end string) bool {
+	found := false
+	s.items.Ascend(from, func(key string, _ *Item) bool {
+		found = key < end
+		return false
+	})
+	return found
 }
 
 // single looks up the one key that a predicate with a name can match. It
@@ -111,12 +136,9 @@ func (s state) chunk(predicate *Predicate, from string, size int, into []*Item) 
 	first, end := bounds(predicate.Namespace)
 	next := ""
 	seen := 0
-	s.items.Ascend(max(first, from), func(key string, item *Item) bool {
-		if key >= end {
-			return false
-		}
+	s.ascend(predicate, max(first, from), end, func(item *Item) bool {
 		if seen == size {
-			next = key
+			next = item.Key
 			return false
 		}
 		seen++
