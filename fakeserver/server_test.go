@@ -187,6 +187,24 @@ var _ = Describe("Listen", func() {
 		}).Should(MatchError(ContainSubstring("connection refused")))
 	})
 
+	It("ends the initial events of a compressed watch-list at once", func(ctx SpecContext) {
+		url, err := start(fakeserver.Options{}).Listen(ctx, "127.0.0.1:0")
+		Expect(err).NotTo(HaveOccurred())
+		transport := &http.Transport{} // asks for gzip by itself
+		defer transport.CloseIdleConnections()
+		config := &rest.Config{Host: url, Transport: transport, Timeout: 10 * time.Second}
+		yes := true
+		stream, err := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Watch(ctx, metav1.ListOptions{
+			SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+		})
+		Expect(err).NotTo(HaveOccurred())
+		defer stream.Stop()
+		for range 4 { // namespaces that are there from the start
+			Expect((<-stream.ResultChan()).Type).To(Equal(watch.Added))
+		}
+		Expect((<-stream.ResultChan()).Type).To(Equal(watch.Bookmark))
+	})
+
 	It("says that a port is in use and what to do", func(ctx SpecContext) {
 		url, err := start(fakeserver.Options{}).Listen(ctx, "127.0.0.1:0")
 		Expect(err).NotTo(HaveOccurred())

@@ -226,7 +226,9 @@ func (t *bodyTransport) send(frame []byte) error {
 func (t *bodyTransport) flush() error {
 	if z := t.compressor; z != nil {
 		t.compressor = nil
-		err := z.Close()
+		// A reader may keep back the last block of a member until it sees the next
+		// one, so the events must be in a block before it.
+		err := errors.Join(z.Flush(), z.Close())
 		z.Reset(io.Discard)
 		gzipWriters.Put(z)
 		if err != nil {
