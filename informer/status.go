@@ -133,7 +133,7 @@ func (e *SyncError) Error() string {
 	fmt.Fprintf(&b, "informer %q has not synced: %s since %s, %d failed tries",
 		s.Name, s.Phase, s.Since.UTC().Format(time.RFC3339), s.Reflector.Tries)
 	if last := s.Reflector.LastError; last != nil {
-		fmt.Fprintf(&b, ", last error of %s: %s", s.Reflector.LastVerb, describe(last))
+		fmt.Fprintf(&b, ", last error: %s", describe(last))
 	}
 	fmt.Fprintf(&b, ": %v", e.Cause)
 	return b.String()
