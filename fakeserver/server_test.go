@@ -192,7 +192,7 @@ var _ = Describe("Listen", func() {
 		Expect(err).NotTo(HaveOccurred())
 		transport := &http.Transport{} // asks for gzip by itself
 		defer transport.CloseIdleConnections()
-		config := &rest.Config{Host: url, Transport: transport, Timeout: 10 * time.Second}
+		config := &rest.Config{Host: url, Transport: transport}
 		yes := true
 		stream, err := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Watch(ctx, metav1.ListOptions{
 			SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
@@ -200,9 +200,9 @@ var _ = Describe("Listen", func() {
 		Expect(err).NotTo(HaveOccurred())
 		defer stream.Stop()
 		for range 4 { // namespaces that are there from the start
-			Expect((<-stream.ResultChan()).Type).To(Equal(watch.Added))
+			Eventually(stream.ResultChan(), "5s").Should(Receive(HaveField("Type", watch.Added)))
 		}
-		Expect((<-stream.ResultChan()).Type).To(Equal(watch.Bookmark))
+		Eventually(stream.ResultChan(), "5s").Should(Receive(HaveField("Type", watch.Bookmark)))
 	})
 
 	It("says that a port is in use and what to do", func(ctx SpecContext) {
