@@ -9,7 +9,6 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"github.com/listwatch/listwatch/fakeserver/storage"
 	"github.com/listwatch/listwatch/internal/worker"
 )
 
@@ -135,46 +134,56 @@ func (c *Cacher) replace(items []*Item, rv uint64) {
 	c.metrics.at(rv, len(items))
 }
 
-// apply adds one event of the feed; next is the new version, nil of a deletion.
-func (c *Cacher) apply(event storage.Event, next *Item) {
+// apply adds events of the feed, and wakes each watcher once for all of them.
+func (c *Cacher) apply(batch []arrival) {
+	if len(batch) == 0 {
+		return
+	}
 	now := time.Now()
-	rv := uint64(event.KV.ModRevision)
-	key := event.KV.Key[len(c.options.Prefix):]
-
 	c.mu.Lock()
 	if c.readiness.phase != ready { // a read found out that the store went back
 		c.mu.Unlock()
 		return
 	}
-	var prev *Item
-	if next != nil {
-		prev, _ = c.writer.Set(key, next)
-	} else {
-		prev, _ = c.writer.Delete(key)
+	for _, arrived := range batch {
+		c.applyOne(arrived, now)
 	}
-	c.triggers.update(prev, next)
-	c.rv = max(c.rv, rv)
-	var woken []*Watcher
-	if prev != nil || next != nil {
-		c.latest = state{}
-		added := &change{rv: rv, at: now, prev: prev, next: next}
-		if c.window.due(c.writer.Len()) {
-			added.state = c.state()
-		}
-		before := len(c.window.ring)
-		c.window.add(added)
-		c.resized(before)
-		c.armIdle()
-		woken = c.watchers.dispatch(added)
-		c.metrics.dispatched(1)
-	}
+	woken := c.watchers.takeWoken()
 	reached := c.waiters.reached(c.rv)
-	size := c.writer.Len()
+	rv, size := c.rv, c.writer.Len()
 	c.mu.Unlock()
 	closeAll(reached)
 	wakeAll(woken)
-	c.metrics.cached(1)
+	clear(woken)
+	c.metrics.cached(float64(len(batch)))
 	c.metrics.at(rv, size)
+}
+
+// applyOne adds one event. It needs mu.
+func (c *Cacher) applyOne(arrived arrival, now time.Time) {
+	var prev *Item
+	next := arrived.next
+	if next != nil {
+		prev, _ = c.writer.Set(arrived.key, next)
+	} else {
+		prev, _ = c.writer.Delete(arrived.key)
+	}
+	c.triggers.update(prev, next)
+	c.rv = max(c.rv, arrived.rv)
+	if prev == nil && next == nil {
+		return
+	}
+	c.latest = state{}
+	added := &change{rv: arrived.rv, at: now, prev: prev, next: next}
+	if c.window.due(c.writer.Len()) {
+		added.state = c.state()
+	}
+	before := len(c.window.ring)
+	c.window.add(added)
+	c.resized(before)
+	c.armIdle()
+	c.watchers.dispatch(added)
+	c.metrics.dispatched(1)
 }
 
 // reached is the resource version that the cache has reached.

@@ -16,7 +16,7 @@ type registry struct {
 	// over holds the watchers that are over their limit.
 	over   map[*Watcher]struct{}
 	budget timeBudget
-	// woken is what dispatch returned last; its memory is used again.
+	// woken is whom dispatch found asleep.
 	woken []*Watcher
 	// terminated counts the watchers that were too slow.
 	terminated func(float64)
@@ -142,13 +142,18 @@ func scopesOf(namespace, name string) ([4]Scope, int) {
 	return [4]Scope{{}, {Namespace: namespace}, {Namespace: namespace, Name: name}, {Name: name}}, 4
 }
 
-// dispatch counts a change, just added to the window, for every watcher that is
-// to see it. It returns those to wake, in a list that is valid until the next
-// call.
-func (r *registry) dispatch(added *change) []*Watcher {
-	r.spend(added.at)
-	clear(r.woken)
+// takeWoken returns those to wake, in a list that is valid until the next call
+// of dispatch.
+func (r *registry) takeWoken() []*Watcher {
+	woken := r.woken
 	r.woken = r.woken[:0]
+	return woken
+}
+
+// dispatch counts a change, just added to the window, for every watcher that is
+// to see it.
+func (r *registry) dispatch(added *change) {
+	r.spend(added.at)
 	item := added.next
 	if item == nil {
 		item = added.prev
@@ -177,7 +182,6 @@ func (r *registry) dispatch(added *change) []*Watcher {
 	if len(r.over) > 0 {
 		r.spend(added.at) // with an empty budget there is no patience at all
 	}
-	return r.woken
 }
 
 // triggerOf returns an item's value of the trigger field.
@@ -208,7 +212,10 @@ func (r *registry) show(added *change, w *Watcher) {
 	if w.pending == w.limit+1 {
 		r.enterOver(w, added.at)
 	}
-	r.woken = append(r.woken, w)
+	if w.asleep {
+		w.asleep = false
+		r.woken = append(r.woken, w)
+	}
 }
 
 // enterOver notes that a watcher is over its limit from now on.

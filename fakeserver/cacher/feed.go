@@ -86,43 +86,85 @@ func (c *Cacher) pump(ctx context.Context, source storage.Watch) error {
 		if err != nil {
 			return err
 		}
-		for _, event := range events {
-			if err := c.feed(ctx, event); err != nil {
-				return err
-			}
+		if err := c.feed(ctx, events); err != nil {
+			return err
 		}
 	}
 }
 
-// feed handles one event of the store's watch.
-func (c *Cacher) feed(ctx context.Context, event storage.Event) error {
-	revision := uint64(event.KV.ModRevision)
-	c.mu.Lock()
-	reached := c.rv
-	c.mu.Unlock()
-	if event.Type == storage.Progress {
-		c.metrics.progress(1)
-		if revision < reached {
-			return c.verify(ctx, reached)
+// batchSize is how many events are applied at once, at most: more would make the
+// first of them wait for the others to be decoded.
+const batchSize = 8
+
+// feed handles events of the store's watch.
+func (c *Cacher) feed(ctx context.Context, events []storage.Event) error {
+	reached := c.reached()
+	size := batchSize
+	if limit := c.options.LagLimit; limit > 0 {
+		size = min(size, limit) // so that it takes more than one to be too slow
+	}
+	batch := make([]arrival, 0, min(len(events), size))
+	for _, event := range events {
+		revision := uint64(event.KV.ModRevision)
+		if len(batch) == size || event.Type == storage.Progress {
+			c.apply(batch)
+			batch = batch[:0]
 		}
-		c.progressed(revision)
-		return nil
-	}
-	c.metrics.received(1)
-	if revision < reached {
-		return wentBack(reached, revision)
-	}
-	var item *Item
-	if event.Type == storage.Put {
-		var err error
-		if item, err = c.decode(event.KV); err != nil {
-			klog.FromContext(ctx).Error(err, "Cacher feed stops at an event that it cannot cache",
-				"resource", c.options.GroupResource, "resourceVersion", revision)
+		if event.Type == storage.Progress {
+			if err := c.feedProgress(ctx, revision, reached); err != nil {
+				return err
+			}
+			reached = max(reached, revision)
+			continue
+		}
+		c.metrics.received(1)
+		arrived, err := c.arrive(ctx, event, reached)
+		if err != nil {
+			c.apply(batch)
 			return err
 		}
+		batch = append(batch, arrived)
+		reached = revision
 	}
-	c.apply(event, item)
+	c.apply(batch)
 	return nil
+}
+
+// feedProgress handles the store's word that there is nothing else up to revision.
+func (c *Cacher) feedProgress(ctx context.Context, revision, reached uint64) error {
+	c.metrics.progress(1)
+	if revision < reached {
+		return c.verify(ctx, reached)
+	}
+	c.progressed(revision)
+	return nil
+}
+
+// arrival is an event that can be applied.
+type arrival struct {
+	// key is that of an Item.
+	key string
+	rv  uint64
+	// next is the new version, nil of a deletion.
+	next *Item
+}
+
+// arrive decodes an event that came after what is at reached.
+func (c *Cacher) arrive(ctx context.Context, event storage.Event, reached uint64) (arrival, error) {
+	revision := uint64(event.KV.ModRevision)
+	if revision < reached {
+		return arrival{}, wentBack(reached, revision)
+	}
+	arrived := arrival{key: event.KV.Key[len(c.options.Prefix):], rv: revision}
+	if event.Type == storage.Put {
+		var err error
+		if arrived.next, err = c.decode(event.KV); err != nil {
+			klog.FromContext(ctx).Error(err, "Cacher feed stops at an event that it cannot cache",
+				"resource", c.options.GroupResource, "resourceVersion", revision)
+			return arrival{}, err
+		}
+	}
+	return arrived, nil
 }
 
 // verify asks the store itself whether it is behind what the cache has seen. A

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/listwatch/listwatch/fakeserver/storage"
 )
 
 func TestABrokenFeedEndsWatchersListsAgainAndGoesOn(t *testing.T) {
@@ -248,4 +250,42 @@ func TestACompactionBetweenListAndWatchCostsNoTime(t *testing.T) {
 			t.Errorf("%d lists in %v", r.gate().listCount(), took)
 		}
 	})
+}
+
+func TestWhatComesBeforeABadEventOfABatchIsApplied(t *testing.T) {
+	stored := func(kind storage.EventType, rv int64, key string, value []byte) storage.Event {
+		return storage.Event{Type: kind, KV: storage.KeyValue{Key: "/pods/" + key, Value: value, ModRevision: rv}}
+	}
+	for name, c := range map[string]struct {
+		bad    storage.Event
+		failed func(err error) bool
+	}{
+		"undecodable": {stored(storage.Put, 6, "n/c", []byte("{")), func(err error) bool {
+			var bad *undecodable
+			return errors.As(err, &bad)
+		}},
+		"older":          {stored(storage.Put, 4, "n/c", value("n/c", "")), func(err error) bool { return errors.Is(err, errWentBack) }},
+		"older progress": {stored(storage.Progress, 4, "", nil), func(err error) bool { return errors.Is(err, errWentBack) }},
+		"none":           {stored(storage.Progress, 5, "", nil), func(err error) bool { return err == nil }},
+	} {
+		inBubble(t, nil, func(r *rig) {
+			r.list(ListOptions{})
+			w := r.watch(WatchOptions{SendInitialEvents: ptr(false)})
+			err := r.cacher.feed(r.ctx, []storage.Event{
+				stored(storage.Put, 2, "n/a", value("n/a", "")),
+				stored(storage.Put, 3, "n/b", value("n/b", "")),
+				stored(storage.Progress, 4, "", nil),
+				stored(storage.Delete, 5, "n/a", nil),
+				c.bad,
+			})
+			if !c.failed(err) {
+				t.Errorf("%s: %v", name, err)
+			}
+			r.expect(w, "ADDED n/a@2", "ADDED n/b@3", "DELETED n/a@5")
+			r.expectNothing(w)
+			if got := r.cacher.reached(); got != 5 {
+				t.Errorf("%s: reached %d", name, got)
+			}
+		})
+	}
 }

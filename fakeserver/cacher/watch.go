@@ -71,7 +71,7 @@ func (c *Cacher) Watch(ctx context.Context, opts WatchOptions) (*Watcher, error)
 // newWatcher makes one that is not registered yet.
 func (c *Cacher) newWatcher(opts *WatchOptions) *Watcher {
 	now := time.Now()
-	w := &Watcher{cacher: c, predicate: opts.Predicate, slot: -1, wake: make(chan struct{}, 1)}
+	w := &Watcher{cacher: c, predicate: opts.Predicate, slot: -1, wake: make(chan struct{}, 1), asleep: true}
 	if w.predicate.Labels != nil && w.predicate.Labels.Empty() {
 		w.predicate.Labels = nil
 	}

@@ -57,6 +57,8 @@ type Watcher struct {
 	// while pending was 0, and over those the cursor jumps.
 	cursor, live uint64
 	pending      int
+	// asleep: it found nothing, and was not woken since.
+	asleep bool
 
 	// For the caller of Next only:
 
@@ -171,8 +173,11 @@ func (w *Watcher) look(take bool) (*change, watch.EventType) {
 	for {
 		w.cacher.mu.Lock()
 		next, kind, more := w.peek()
-		if kind != "" && take {
-			w.took()
+		if take {
+			if kind != "" {
+				w.took()
+			}
+			w.asleep = kind == "" && !more
 		}
 		w.cacher.mu.Unlock()
 		if !more {
