@@ -25,7 +25,9 @@
 // Steering: DropWatches cuts the connections of all watches, Compact makes the
 // server forget its history, so that older resourceVersions get 410.
 //
-// Promises: resourceVersions are one counter for all resources, as etcd's are.
+// Promises: resourceVersions are one counter for all resources, as etcd's are. A
+// write is answered once the watch cache has taken it in, so that reads at any
+// resourceVersion find it; a real server's cache trails by a moment.
 // After Close no goroutine and no listener of the server is left. Nothing is
 // reachable from outside the process until Listen is called, and then only on
 // loopback unless the address names another one.
