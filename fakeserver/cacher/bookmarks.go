@@ -1,6 +1,7 @@
 package cacher
 
 import (
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
@@ -72,9 +73,10 @@ func (b buckets) next(now, deadline time.Time, period time.Duration) time.Time {
 type bookmarks struct {
 	period   time.Duration // 0: no bookmarks
 	deadline time.Time     // zero: none
-	// due is zero if none is to come. rang: it has come.
-	due  time.Time
-	rang bool
+	// due is zero if none is to come.
+	due time.Time
+	// rang: the timer says that it has come.
+	rang atomic.Bool
 	// patience is set while the store was asked: the end of waiting for answer.
 	patience time.Time
 	answer   chan struct{}
@@ -82,7 +84,7 @@ type bookmarks struct {
 
 // schedule sets when the next bookmark is due.
 func (b *bookmarks) schedule(now time.Time, at buckets) {
-	b.patience, b.answer, b.rang = time.Time{}, nil, false
+	b.patience, b.answer = time.Time{}, nil
 	b.due = at.next(now, b.deadline, b.period)
 }
 
@@ -111,11 +113,16 @@ func (b *bookmarks) ready(now time.Time) bool {
 // resource version were delivered. At that time it first asks the store how far
 // it is.
 func (w *Watcher) takeBookmark() (Event, bool) {
-	if !w.bookmarks.rang {
+	asked := !w.bookmarks.patience.IsZero()
+	if !asked && !w.bookmarks.rang.Load() {
 		return Event{}, false // a clock is not needed for most events
 	}
+	w.bookmarks.rang.Store(false) // before the clock is read: it may ring again
 	now := time.Now()
-	if w.bookmarks.patience.IsZero() {
+	if !asked {
+		if w.bookmarks.due.IsZero() || now.Before(w.bookmarks.due) {
+			return Event{}, false // it rang for the end of a wait for an answer
+		}
 		w.bookmarks.patience = now.Add(progressGrace)
 		w.bookmarks.answer = w.cacher.askProgress(now)
 	}

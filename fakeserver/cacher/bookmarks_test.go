@@ -178,7 +178,7 @@ func TestAChangeThatComesBeforeADueBookmarkGoesFirst(t *testing.T) {
 	inBubble(t, nil, func(r *rig) {
 		w := r.watch(WatchOptions{ResourceVersion: "1", AllowBookmarks: true})
 		time.Sleep(time.Until(w.bookmarks.due))
-		w.bookmarks.rang, w.bookmarks.patience, w.bookmarks.answer = true, time.Now(), make(chan struct{})
+		w.bookmarks.patience, w.bookmarks.answer = time.Now(), make(chan struct{})
 		r.put("n/a", "")
 		synctest.Wait()
 		// As if the change came just after Next had found none.

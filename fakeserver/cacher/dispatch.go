@@ -114,6 +114,9 @@ func (r *registry) end(w *Watcher) bool {
 	r.remove(w)
 	r.leaveOver(w)
 	delete(r.draining, w)
+	if w.timer != nil {
+		w.timer.Stop()
+	}
 	return true
 }
 
@@ -273,9 +276,6 @@ func (r *registry) endSlow(w *Watcher) {
 // wakeAll wakes whoever waits in Next. It must be called without the mutex.
 func wakeAll(watchers []*Watcher) {
 	for _, w := range watchers {
-		select {
-		case w.wake <- struct{}{}:
-		default: // a wake-up is on its way already
-		}
+		w.wakeUp()
 	}
 }

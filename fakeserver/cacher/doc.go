@@ -14,7 +14,7 @@
 //	dispatch.go    which watchers see a change, and which are too slow; labelindex.go
 //	               how those with a selector are found; budget.go
 //	               how long they may be slow
-//	watcher.go     the cursor; initial.go and bookmarks.go what else it delivers
+//	watcher.go     the cursor; handful.go what it takes ahead; initial.go and bookmarks.go what else it delivers
 //	freshness.go   waiting for a resource version; readiness.go for the cache
 //	route.go       what serves a request (pure); list.go, get.go, watch.go do it
 //	flight.go      what several readers ask the store, once
@@ -55,7 +55,8 @@
 // # Goroutines
 //
 // One per Cacher, the feed; another one with Options.CheckPeriod; while reads wait
-// for a resource version one that asks the store how far it is; and a short-lived
-// one each time that an idle window shrinks. Close waits for all. None per watcher
-// or request.
+// for a resource version one that asks the store how far it is; and short-lived
+// ones, one each time that an idle window shrinks, for which Close waits, too, and
+// one each time that a bookmark is due, which only wakes its watcher.
+// None per watcher or request.
 package cacher

@@ -59,6 +59,8 @@ type Watcher struct {
 	pending      int
 	// asleep: it found nothing, and was not woken since.
 	asleep bool
+	// timer rings when a bookmark is due; nil until Next first waits for one.
+	timer *time.Timer
 
 	// For the caller of Next only:
 
@@ -66,9 +68,10 @@ type Watcher struct {
 	told      bool   // that it was too slow
 	delivered uint64 // resource version of the last event that a client can resume from
 	initial   *initialEvents
+	// hand is what was taken out of the window and not delivered; nil: nothing.
+	hand      *handful
 	bookmarks bookmarks
-	timer     *time.Timer
-	armed     time.Time // when timer fires; zero if it has
+	armed     time.Time // when timer fires
 }
 
 // Next waits for the next event. Errors: io.EOF if the watcher ended in an
@@ -113,10 +116,13 @@ func (w *Watcher) Pending() bool {
 	if w.failure != nil || w.ended.Load() || w.initial.pending() {
 		return true
 	}
-	if _, kind := w.look(false); kind != "" || w.ended.Load() {
+	if w.hand != nil {
 		return true
 	}
-	return w.bookmarks.rang && w.bookmarks.ready(time.Now()) && w.tellsNews(w.cacher.reached())
+	if seen := w.look(false); seen.kind != "" || w.ended.Load() {
+		return true
+	}
+	return w.bookmarks.ready(time.Now()) && w.tellsNews(w.cacher.reached())
 }
 
 // Stop ends the watcher. It may be called again, and by anybody.
@@ -124,7 +130,7 @@ func (w *Watcher) Stop() {
 	w.cacher.mu.Lock()
 	w.cacher.watchers.end(w)
 	w.cacher.mu.Unlock()
-	wakeAll([]*Watcher{w})
+	w.wakeUp()
 }
 
 // take returns the next event if there is one.
@@ -153,35 +159,40 @@ func (w *Watcher) take() (Event, bool) {
 
 // takeChange takes the next change that is visible.
 func (w *Watcher) takeChange() (Event, bool) {
-	next, kind := w.look(true)
-	if kind != "" && w.cacher.options.Recorder != nil {
-		w.cacher.metrics.cacheToWatcher(time.Since(next.at).Seconds())
+	next, ok := w.fromHand()
+	if !ok {
+		next = w.look(true)
 	}
-	switch kind {
+	if next.kind != "" && w.cacher.options.Recorder != nil {
+		w.cacher.metrics.cacheToWatcher(time.Since(next.change.at).Seconds())
+	}
+	switch next.kind {
 	case "":
 		return Event{}, false
 	case watch.Deleted:
-		return Event{Type: kind, Item: next.gone(), ResourceVersion: next.rv}, true
+		return Event{Type: next.kind, Item: next.change.gone(), ResourceVersion: next.change.rv}, true
 	default:
-		return Event{Type: kind, Item: next.next, ResourceVersion: next.rv}, true
+		return Event{Type: next.kind, Item: next.change.next, ResourceVersion: next.change.rv}, true
 	}
 }
 
-// look returns the next visible change, with "" if there is none, and takes it
-// if asked to. It holds the Cacher's mutex for a bounded time only.
-func (w *Watcher) look(take bool) (*change, watch.EventType) {
+// look returns the next visible change, with kind "" if there is none, and takes
+// it, and a few more into its hand, if asked to. It holds the Cacher's mutex for a
+// bounded time only.
+func (w *Watcher) look(take bool) seen {
 	for {
 		w.cacher.mu.Lock()
-		next, kind, more := w.peek()
+		next, more := w.peek()
 		if take {
-			if kind != "" {
+			if next.kind != "" {
 				w.took()
+				w.fillHand()
 			}
-			w.asleep = kind == "" && !more
+			w.asleep = next.kind == "" && !more
 		}
 		w.cacher.mu.Unlock()
 		if !more {
-			return next, kind
+			return next
 		}
 	}
 }
@@ -197,55 +208,88 @@ func (w *Watcher) took() {
 	w.cursor++
 }
 
-// peek moves the cursor to the next visible change and returns it, with "" if
-// there is none among the next few, and whether there are more to look at. It
+// peek moves the cursor to the next visible change and returns it, with kind ""
+// if there is none among the next few, and whether there are more to look at. It
 // ends a watcher that the window has overtaken, that was too slow, or that has
 // nothing left to drain. It needs the Cacher's mutex.
-func (w *Watcher) peek() (next *change, kind watch.EventType, more bool) {
+func (w *Watcher) peek() (next seen, more bool) {
 	w.cacher.watchers.check(w)
 	window := &w.cacher.window
-	for range interval {
-		if w.ended.Load() {
-			return nil, "", false
-		}
-		if w.cursor >= window.end || (w.cursor >= w.live && w.pending == 0) {
-			if w.draining {
-				w.cacher.watchers.end(w)
-			}
-			return nil, "", false // so that an idle watcher looks at nothing
-		}
-		if w.cursor < window.start {
+	switch {
+	case w.ended.Load():
+		return seen{}, false
+	case w.idle():
+		if w.draining {
 			w.cacher.watchers.end(w)
-			return nil, "", false
 		}
+		return seen{}, false // so that an idle watcher looks at nothing
+	case w.cursor < window.start:
+		w.cacher.watchers.end(w)
+		return seen{}, false
+	}
+	for range interval {
 		next := window.get(w.cursor)
 		if kind := w.predicate.sees(next); kind != "" {
-			return next, kind, false
+			return seen{next, kind}, false
 		}
-		w.cursor++
+		if w.cursor++; w.idle() {
+			break
+		}
 	}
-	return nil, "", true
+	return seen{}, true
 }
 
-// wait returns when there may be something to take. The timer stays as it is
-// from one call to the next: events come much more often than bookmarks.
+// idle says whether nothing is left for the watcher. It needs the Cacher's mutex.
+func (w *Watcher) idle() bool {
+	return w.cursor >= w.cacher.window.end || (w.cursor >= w.live && w.pending == 0)
+}
+
+// wait returns when there may be something to take.
 func (w *Watcher) wait(ctx context.Context) {
-	var due <-chan time.Time
-	if moment := w.bookmarks.moment(); !moment.IsZero() {
-		if w.timer == nil {
-			w.timer = time.NewTimer(time.Until(moment))
-		} else if moment != w.armed {
-			w.timer.Reset(time.Until(moment))
+	w.arm()
+	if w.bookmarks.answer == nil {
+		select { // few cases: waiting is most of what a delivery costs
+		case <-w.wake:
+		case <-ctx.Done():
 		}
-		w.armed = moment
-		due = w.timer.C
+		return
 	}
 	select {
 	case <-w.wake:
-	case <-due:
-		w.armed = time.Time{}
-		w.bookmarks.rang = true
 	case <-w.bookmarks.answer:
 	case <-ctx.Done():
+	}
+}
+
+// arm sets the timer to the next moment of the bookmarks. It stays as it is from
+// one wait to the next: events come much more often than bookmarks.
+func (w *Watcher) arm() {
+	moment := w.bookmarks.moment()
+	if moment.IsZero() || moment == w.armed {
+		return
+	}
+	w.armed = moment
+	w.cacher.mu.Lock()
+	defer w.cacher.mu.Unlock()
+	switch {
+	case w.ended.Load(): // and its timer was stopped
+	case w.timer == nil:
+		w.timer = time.AfterFunc(time.Until(moment), w.ring)
+	default:
+		w.timer.Reset(time.Until(moment))
+	}
+}
+
+// ring says that a moment of the bookmarks has come.
+func (w *Watcher) ring() {
+	w.bookmarks.rang.Store(true)
+	w.wakeUp()
+}
+
+// wakeUp makes wait return.
+func (w *Watcher) wakeUp() {
+	select {
+	case w.wake <- struct{}{}:
+	default: // a wake-up is on its way already
 	}
 }
