@@ -109,35 +109,36 @@ func (b *bookmarks) ready(now time.Time) bool {
 	}
 }
 
-// takeBookmark returns a bookmark if its time has come and all changes up to its
+// takeBookmark stores a bookmark if its time has come and all changes up to its
 // resource version were delivered. At that time it first asks the store how far
 // it is.
-func (w *Watcher) takeBookmark() (Event, bool) {
+func (w *Watcher) takeBookmark(into *Event) bool {
 	asked := !w.bookmarks.patience.IsZero()
 	if !asked && !w.bookmarks.rang.Load() {
-		return Event{}, false // a clock is not needed for most events
+		return false // a clock is not needed for most events
 	}
 	w.bookmarks.rang.Store(false) // before the clock is read: it may ring again
 	now := time.Now()
 	if !asked {
 		if w.bookmarks.due.IsZero() || now.Before(w.bookmarks.due) {
-			return Event{}, false // it rang for the end of a wait for an answer
+			return false // it rang for the end of a wait for an answer
 		}
 		w.bookmarks.patience = now.Add(progressGrace)
 		w.bookmarks.answer = w.cacher.askProgress(now)
 	}
 	if !w.bookmarks.ready(now) {
-		return Event{}, false
+		return false
 	}
 	rv := w.cacher.reached() // before looking: all changes up to it are in the window
-	if event, ok := w.takeChange(); ok {
-		return event, true
+	if w.takeChange(into) {
+		return true
 	}
 	w.bookmarks.schedule(now, w.cacher.buckets)
 	if !w.tellsNews(rv) || w.ended.Load() {
-		return Event{}, false
+		return false
 	}
-	return Event{Type: watch.Bookmark, ResourceVersion: rv}, true
+	into.Type, into.ResourceVersion = watch.Bookmark, rv
+	return true
 }
 
 // tellsNews says whether a bookmark at rv says more than the watch began with,

@@ -182,7 +182,8 @@ func TestAChangeThatComesBeforeADueBookmarkGoesFirst(t *testing.T) {
 		r.put("n/a", "")
 		synctest.Wait()
 		// As if the change came just after Next had found none.
-		if event, ok := w.takeBookmark(); !ok || show(event) != "ADDED n/a@2" {
+		var event Event
+		if ok := w.takeBookmark(&event); !ok || show(event) != "ADDED n/a@2" {
 			t.Errorf("got %s, %v", show(event), ok)
 		}
 		r.expect(w, "BOOKMARK@2")

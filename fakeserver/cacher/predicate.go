@@ -51,6 +51,9 @@ func (p *Predicate) transition(prev, next *Item) watch.EventType {
 // sees is transition for a change, of which it knows more: labels hardly ever
 // differ, so most selectors are asked once. It needs the Cacher's mutex.
 func (p *Predicate) sees(c *change) watch.EventType {
+	if p.Labels == nil && p.Fields == nil && p.Shard == nil && p.Scope == (Scope{}) {
+		return transition(c.prev != nil, c.next != nil) // most watchers see everything
+	}
 	if p.Labels == nil || c.prev == nil || c.next == nil || !c.sameLabels() {
 		return p.transition(c.prev, c.next)
 	}

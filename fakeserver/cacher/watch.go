@@ -75,6 +75,9 @@ func (c *Cacher) newWatcher(opts *WatchOptions) *Watcher {
 	if w.predicate.Labels != nil && w.predicate.Labels.Empty() {
 		w.predicate.Labels = nil
 	}
+	if w.predicate.Fields != nil && w.predicate.Fields.Empty() {
+		w.predicate.Fields = nil
+	}
 	if field := c.options.TriggerField; field != "" && w.predicate.Fields != nil {
 		w.trigger, w.triggered = w.predicate.Fields.RequiresExactMatch(field)
 	}

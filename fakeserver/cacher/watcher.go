@@ -80,7 +80,7 @@ type Watcher struct {
 // *apierrors.StatusError that the client is to be sent, once, then io.EOF (with
 // Options.TellSlow also for one that was too slow); ctx's error, which ends
 // nothing.
-func (w *Watcher) Next(ctx context.Context) (Event, error) {
+func (w *Watcher) Next(ctx context.Context) (event Event, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return Event{}, err
@@ -92,7 +92,7 @@ func (w *Watcher) Next(ctx context.Context) (Event, error) {
 		if w.ended.Load() {
 			return Event{}, w.why()
 		}
-		if event, ok := w.take(); ok {
+		if w.take(&event) {
 			return event, nil
 		}
 		if w.ended.Load() {
@@ -133,47 +133,46 @@ func (w *Watcher) Stop() {
 	w.wakeUp()
 }
 
-// take returns the next event if there is one.
-func (w *Watcher) take() (Event, bool) {
+// take stores the next event if there is one: an Event is big to be returned
+// through several functions.
+func (w *Watcher) take(into *Event) bool {
 	if w.initial != nil {
 		if event, ok := w.initial.next(); ok {
 			if event.InitialEventsEnd {
 				w.delivered = event.ResourceVersion
 				w.owesBookmark.Store(false)
 			}
-			return event, true
+			*into = event
+			return true
 		}
 		w.cacher.metrics.initEvents(float64(w.initial.sent))
 		w.delivered = w.start
 		w.initial = nil
 	}
-	event, ok := w.takeChange()
-	if !ok {
-		event, ok = w.takeBookmark()
+	if !w.takeChange(into) && !w.takeBookmark(into) {
+		return false
 	}
-	if ok {
-		w.delivered = event.ResourceVersion
-	}
-	return event, ok
+	w.delivered = into.ResourceVersion
+	return true
 }
 
 // takeChange takes the next change that is visible.
-func (w *Watcher) takeChange() (Event, bool) {
+func (w *Watcher) takeChange(into *Event) bool {
 	next, ok := w.fromHand()
 	if !ok {
 		next = w.look(true)
 	}
-	if next.kind != "" && w.cacher.options.Recorder != nil {
+	if next.kind == "" {
+		return false
+	}
+	if w.cacher.options.Recorder != nil {
 		w.cacher.metrics.cacheToWatcher(time.Since(next.change.at).Seconds())
 	}
-	switch next.kind {
-	case "":
-		return Event{}, false
-	case watch.Deleted:
-		return Event{Type: next.kind, Item: next.change.gone(), ResourceVersion: next.change.rv}, true
-	default:
-		return Event{Type: next.kind, Item: next.change.next, ResourceVersion: next.change.rv}, true
+	into.Type, into.Item, into.ResourceVersion = next.kind, next.change.next, next.change.rv
+	if next.kind == watch.Deleted {
+		into.Item = next.change.gone()
 	}
+	return true
 }
 
 // look returns the next visible change, with kind "" if there is none, and takes
