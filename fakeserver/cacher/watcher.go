@@ -42,14 +42,15 @@ type Watcher struct {
 	slot int
 	// trigger is the value of the trigger field that the predicate requires, if
 	// triggered.
-	trigger   string
-	triggered bool
+	trigger string
+	// triggered, and two more flags; they stand together because there may be many
+	// thousand watchers. draining: what was counted in pending is the last that it
+	// delivers. asleep: it found nothing, and was not woken since.
+	triggered, draining, asleep bool
 	// label is one that the predicate requires, if it is found by that; nil else.
 	label *requiredLabel
 	// limit is how many events it may be behind.
 	limit int
-	// draining: what was counted in pending is the last that it delivers.
-	draining bool
 	// cursor is the next change to look at. Those before live were in the window
 	// at registration and were not looked at then; from live on, pending counts
 	// the changes that are to be delivered. Invariant: no change from cursor on is
@@ -57,8 +58,6 @@ type Watcher struct {
 	// while pending was 0, and over those the cursor jumps.
 	cursor, live uint64
 	pending      int
-	// asleep: it found nothing, and was not woken since.
-	asleep bool
 	// timer rings when a bookmark is due; nil until Next first waits for one.
 	timer *time.Timer
 
@@ -71,7 +70,7 @@ type Watcher struct {
 	// hand is what was taken out of the window and not delivered; nil: nothing.
 	hand      *handful
 	bookmarks bookmarks
-	armed     time.Time // when timer fires
+	armed     int64 // when timer fires, as time.Time.UnixNano
 }
 
 // Next waits for the next event. Errors: io.EOF if the watcher ended in an
@@ -264,10 +263,10 @@ func (w *Watcher) wait(ctx context.Context) {
 // one wait to the next: events come much more often than bookmarks.
 func (w *Watcher) arm() {
 	moment := w.bookmarks.moment()
-	if moment.IsZero() || moment == w.armed {
+	if moment.IsZero() || moment.UnixNano() == w.armed {
 		return
 	}
-	w.armed = moment
+	w.armed = moment.UnixNano()
 	w.cacher.mu.Lock()
 	defer w.cacher.mu.Unlock()
 	switch {
