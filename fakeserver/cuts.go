@@ -3,8 +3,10 @@ package fakeserver
 import (
 	"context"
 	"net/http"
-	"strings"
 	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/fakeserver/apiserver"
 )
 
 // cuts knows the open watches and can cut their connections. The zero value is
@@ -16,20 +18,24 @@ type cuts struct {
 
 // cut is one open watch.
 type cut struct {
-	cancel context.CancelFunc
-	done   bool // guarded by cuts.mu: the connection is to be cut
+	end  func()
+	done bool // guarded by cuts.mu: the connection is to be cut
 }
 
 // wrap serves next and registers its watches while they are open.
 func (c *cuts) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isWatch(r) {
+		if !apiserver.IsWatch(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		watch := c.add(cancel)
+		watch := c.add(func() {
+			cancel()
+			// The handler may be stuck with a client that does not read.
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now())
+		})
 		next.ServeHTTP(w, r.WithContext(ctx))
 		if c.remove(watch) {
 			// net/http then closes the connection without ending the body, which
@@ -39,13 +45,13 @@ func (c *cuts) wrap(next http.Handler) http.Handler {
 	})
 }
 
-func (c *cuts) add(cancel context.CancelFunc) *cut {
+func (c *cuts) add(end func()) *cut {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open == nil {
 		c.open = map[*cut]struct{}{}
 	}
-	watch := &cut{cancel: cancel}
+	watch := &cut{end: end}
 	c.open[watch] = struct{}{}
 	return watch
 }
@@ -70,18 +76,7 @@ func (c *cuts) cutAll() int {
 	}
 	c.mu.Unlock()
 	for _, watch := range watches {
-		watch.cancel()
+		watch.end()
 	}
 	return len(watches)
-}
-
-// isWatch tells watches by the URL alone, as the API does: by the query or by
-// the deprecated /watch/ paths.
-func isWatch(r *http.Request) bool {
-	switch strings.ToLower(r.URL.Query().Get("watch")) {
-	case "1", "true", "t":
-		return true
-	}
-	return strings.HasPrefix(r.URL.Path, "/api/v1/watch/") ||
-		(strings.HasPrefix(r.URL.Path, "/apis/") && strings.Contains(r.URL.Path, "/watch/"))
 }

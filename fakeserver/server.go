@@ -79,6 +79,7 @@ func (s *Server) handler(options Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A ServeMux before the API would clean its paths.
 		if strings.HasPrefix(r.URL.Path, "/-/") {
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // of the request before
 			steering.ServeHTTP(w, r)
 			return
 		}
@@ -108,7 +109,8 @@ func (s *Server) Compact(ctx context.Context) (int64, error) {
 
 // DropWatches cuts the connections of all open watches in the middle of their
 // streams, as a broken network does, and returns how many it cut. Clients see
-// an unexpected end, not an orderly one, and may connect again at once.
+// an unexpected end, not an orderly one (websockets get a close frame), and may
+// connect again at once. A watch that is only being opened is not cut.
 func (s *Server) DropWatches() int { return s.cuts.cutAll() }
 
 // Close ends all watches and connections, stops everything that the server

@@ -2,6 +2,7 @@ package fakeserver_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -70,6 +71,21 @@ var _ = Describe("A server over in-memory pipes", func() {
 		Expect(open).To(BeFalse())
 	})
 
+	bubble.It("answers 504 to a client that keeps it waiting for the rest of a body", func() {
+		server, err := fakeserver.New(fakeserver.Options{})
+		Expect(err).NotTo(HaveOccurred())
+		bubble.Cleanup(func() { Expect(server.Close()).To(Succeed()) })
+		body, rest := io.Pipe()
+		bubble.Cleanup(func() { rest.Close() })
+		request, err := http.NewRequest(http.MethodPost, server.Config().Host+"/api/v1/namespaces?timeout=3s", body)
+		Expect(err).NotTo(HaveOccurred())
+		request.Header.Set("Content-Type", "application/json")
+		response, err := server.Config().Transport.RoundTrip(request)
+		Expect(err).NotTo(HaveOccurred())
+		defer response.Body.Close()
+		Expect(response.StatusCode).To(Equal(http.StatusGatewayTimeout))
+	})
+
 	bubble.It("closes although a client keeps it waiting for the rest of a body", func() {
 		server, err := fakeserver.New(fakeserver.Options{})
 		Expect(err).NotTo(HaveOccurred())
@@ -122,6 +138,25 @@ var _ = Describe("Steering", func() {
 		Expect(err).To(MatchError(io.ErrUnexpectedEOF))
 		synctest.Wait()
 		Expect(server.DropWatches()).To(BeZero(), "none is open any more")
+	})
+
+	bubble.It("cuts a watch although its client does not read", func() {
+		server, err := fakeserver.New(fakeserver.Options{})
+		Expect(err).NotTo(HaveOccurred())
+		bubble.Cleanup(func() { Expect(server.Close()).To(Succeed()) })
+		request, err := http.NewRequest(http.MethodGet, server.Config().Host+"/api/v1/configmaps?watch=yes", nil)
+		Expect(err).NotTo(HaveOccurred())
+		response, err := server.Config().Transport.RoundTrip(request)
+		Expect(err).NotTo(HaveOccurred())
+		defer response.Body.Close()
+		maps := kubernetes.NewForConfigOrDie(server.Config()).CoreV1().ConfigMaps("default")
+		for i := range 100 {
+			_, err = maps.Create(context.Background(), configMap(fmt.Sprint("unread-", i)), metav1.CreateOptions{})
+			Expect(err).NotTo(HaveOccurred())
+		}
+		Expect(server.DropWatches()).To(Equal(1))
+		synctest.Wait()
+		Expect(server.DropWatches()).To(BeZero(), "it is over")
 	})
 
 	bubble.It("after compaction a watch from an older resourceVersion gets 410 Expired", func() {

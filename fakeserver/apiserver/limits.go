@@ -2,8 +2,10 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,6 +17,10 @@ import (
 type limits struct {
 	reading, mutating atomic.Int64 // requests that are being answered
 }
+
+// IsWatch says whether a Server takes the request for a watch, which may be
+// answered as long as it wants.
+func IsWatch(r *http.Request) bool { return isLongRunning(r, parsePath(r.URL.EscapedPath())) }
 
 // isLongRunning says whether a request is one that may take as long as it wants.
 func isLongRunning(r *http.Request, t target) bool {
@@ -67,7 +73,8 @@ func (s *Server) requestTimeout(r *http.Request) (time.Duration, error) {
 
 // timedOut translates the end of a request's time.
 func timedOut(ctx context.Context, err error) error {
-	if ctx.Err() == context.DeadlineExceeded && strings.Contains(err.Error(), context.DeadlineExceeded.Error()) {
+	if errors.Is(err, os.ErrDeadlineExceeded) || // of reading the body, which ends later
+		ctx.Err() == context.DeadlineExceeded && strings.Contains(err.Error(), context.DeadlineExceeded.Error()) {
 		return apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
 	}
 	return err

@@ -103,6 +103,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.metrics.observe(tracked, r, time.Now())
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // of the request before
 	defer context.AfterFunc(s.ctx, func() {
 		cancel()
 		// Not every connection can do it; the handler may be stuck then.
@@ -135,14 +136,20 @@ func (s *Server) serve(w *trackingWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
+	// So that nobody holds a request by sending or taking nothing more. Who sends
+	// nothing is to be told, so that reading ends before writing.
+	end := time.Now().Add(timeout + closeGrace)
+	_ = http.NewResponseController(w).SetReadDeadline(end.Add(-closeGrace / 2)) // net/http lifts it
+	s.boundWrites(w, end)
 	if err := s.route(w, r.WithContext(ctx), t); err != nil {
 		return timedOut(ctx, err)
 	}
 	return nil
 }
 
-// closeGrace is the time that Close leaves a reader to take what is being
-// written to it; nobody waits longer for one that does not read.
+// closeGrace is the time that Close, and the end of a request's time, leave a
+// client to take what is being written to it; nobody waits longer for one that
+// does not read.
 const closeGrace = time.Second
 
 func (s *Server) enter() bool {

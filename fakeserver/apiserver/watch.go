@@ -66,22 +66,26 @@ func (s *Server) watch(q *request) error {
 	if stream.transport, err = beginStream(q.w, out.format, compress); err != nil {
 		return err
 	}
-	defer s.boundWrites(q, deadline.Add(closeGrace))()
-	return stream.run(ctx, source)
+	s.boundWrites(q.w, deadline.Add(closeGrace))
+	err = stream.run(ctx, source)
+	if s.ctx.Err() == nil {
+		// A pipe holds nothing: a client that reads later still finds the end.
+		_ = http.NewResponseController(q.w).SetWriteDeadline(time.Time{})
+	}
+	return err
 }
 
-// boundWrites lets writes fail after a moment, so that a client that reads
-// nothing does not hold a watch beyond its time. done takes that back: the
-// connection may be used again.
-func (s *Server) boundWrites(q *request, moment time.Time) (done func()) {
-	control := http.NewResponseController(q.w)
-	if control.SetWriteDeadline(moment) != nil {
-		return func() {} // not every connection can do it
+// boundWrites lets writes of an answer fail after a moment, so that a client
+// that reads nothing does not hold a request beyond its time. ServeHTTP lifts it
+// from the next request.
+func (s *Server) boundWrites(w http.ResponseWriter, moment time.Time) {
+	if s.ctx.Err() != nil {
+		return // Close has set a bound
 	}
-	return func() {
-		if s.ctx.Err() == nil { // else Close has set one
-			_ = control.SetWriteDeadline(time.Time{})
-		}
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(moment) // not every connection can do it
+	if s.ctx.Err() != nil {
+		_ = control.SetWriteDeadline(time.Now().Add(closeGrace))
 	}
 }
 
