@@ -18,9 +18,15 @@ const (
 	Replaced
 	// Bookmark: nothing changed up to ResourceVersion. Key and Object are not set.
 	Bookmark
+	// Resync: the consumer is to go once more over all that it holds at this place
+	// of the stream. It changes nothing. Key and Object are not set.
+	Resync
 )
 
-var typeNames = [...]string{Added: "Added", Updated: "Updated", Deleted: "Deleted", Replaced: "Replaced", Bookmark: "Bookmark"}
+var typeNames = [...]string{
+	Added: "Added", Updated: "Updated", Deleted: "Deleted",
+	Replaced: "Replaced", Bookmark: "Bookmark", Resync: "Resync",
+}
 
 // String returns the type's name, or its number if it has none.
 func (t DeltaType) String() string {
@@ -38,7 +44,8 @@ type Delta[T any] struct {
 	// Object is the state after the change; for Deleted the last state the
 	// server sent.
 	Object T
-	// ResourceVersion is that of the collection after this delta.
+	// ResourceVersion is that of the collection after this delta. A Resync has
+	// that of the delta told before it, "" if none was.
 	ResourceVersion string
 	// Replacement is set for Replaced only.
 	Replacement *Replacement[T]

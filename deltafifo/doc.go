@@ -4,7 +4,7 @@
 // # Usage
 //
 // One producer calls Add, Update, Delete, Replace and Bookmark in the order in
-// which the server told them; one consumer calls Pop in a loop, handing back
+// which the server told them, anybody calls Resync when one is due; one consumer calls Pop in a loop, handing back
 // the slice of the previous batch so that it is filled again:
 //
 //	var batch []deltafifo.Delta[T]
@@ -17,7 +17,8 @@
 // A consumer treats Added and Updated alike as "the key now holds this
 // object", ignores the Deleted of a key that it does not hold, and takes
 // Replaced as the whole collection: what it holds and the replacement does not
-// is gone.
+// is gone. A Resync asks it to go once more over what it holds at that place of
+// the batch, for instance to tell its handlers again.
 //
 // # Promises
 //
@@ -35,7 +36,7 @@
 // From there on the deltas of one key are merged whenever the queue has doubled
 // since the last time, so that it holds at most
 //
-//	max(MaxPending, 2 × (3 × keys + 2))
+//	max(MaxPending, 2 × (3 × keys + 3))
 //
 // deltas, where keys counts the distinct keys told since the last Pop. One
 // replacement, whatever its size, is one delta, and at most one waits.
@@ -61,6 +62,8 @@
 //	Deleted, Added   Deleted  Deleted  older Deleted (c)
 //	any              Replaced dropped, but one Deleted is kept per key (d)
 //	Bookmark         any      dropped
+//	Resync           Resync   the older; deltas of a key merge across it (e)
+//	Resync           Replaced both
 //
 // (a) Not dropped: a server may say ADDED of a key that the consumer already
 // holds, and then dropping both would leave it there for ever.
@@ -70,6 +73,8 @@
 // the replacement holds the key again (kubernetes#83810). Where a replacement
 // that was never popped stood in between, the Deleted may be about an object that
 // the consumer never saw: compare UIDs.
+// (e) The resync that waits is also the one that is due now. What merges across
+// it is not seen by the resync and comes after it.
 //
 // # Not promised
 //

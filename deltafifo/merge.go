@@ -31,13 +31,15 @@ func (m *merger[T]) merge(deltas []Delta[T]) []Delta[T] {
 	free := len(deltas)
 	for i := len(deltas) - 1; i >= start; i-- {
 		d := &deltas[i]
-		if d.Type == Bookmark {
+		switch {
+		case d.Type == Resync:
+		case d.Type == Bookmark:
 			if i < len(deltas)-1 {
 				continue
 			}
-		} else if m.absorb(deltas, d) {
+		case m.absorb(deltas, d):
 			continue
-		} else {
+		default:
 			m.heads[d.Key] = head{at: free - 1}
 		}
 		free--
@@ -76,7 +78,7 @@ func (m *merger[T]) absorb(deltas []Delta[T], older *Delta[T]) bool {
 }
 
 // onlyDeletes keeps, in place, one Deleted for each key that has any: the first
-// that was told, with the object that the consumer knew.
+// that was told, with the object that the consumer knew; and a Resync.
 func (m *merger[T]) onlyDeletes(deltas []Delta[T]) []Delta[T] {
 	m.begin()
 	kept := 0
@@ -87,6 +89,9 @@ func (m *merger[T]) onlyDeletes(deltas []Delta[T]) []Delta[T] {
 		switch {
 		case d.Type == Replaced:
 			replaced = true
+		case d.Type == Resync:
+			deltas[kept] = d
+			kept++
 		case d.Type == Bookmark:
 		case d.Type != Deleted:
 			if ok {

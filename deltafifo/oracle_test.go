@@ -30,7 +30,8 @@ type rig struct {
 	told map[string][]DeltaType // per key since the last pop
 	// deleted are keys with a Deleted since the last pop; those must be seen.
 	deleted  map[string]thing
-	replaces int // since the last pop
+	replaces int  // since the last pop
+	resync   bool // asked for since the last pop
 	last     string
 	batch    []Delta[thing]
 }
@@ -106,12 +107,17 @@ func (r *rig) replace(drop, grow string) {
 	r.replaces++
 }
 
+func (r *rig) askResync() {
+	r.queue.Resync()
+	r.resync = true
+}
+
 func (r *rig) bookmark() { r.queue.Bookmark(r.next()) }
 
 // bounded checks the bound that doc.go promises.
 func (r *rig) bounded() {
 	r.t.Helper()
-	if n, bound := r.queue.Len(), max(r.max, 2*(3*len(r.told)+2)); n > bound {
+	if n, bound := r.queue.Len(), max(r.max, 2*(3*len(r.told)+3)); n > bound {
 		r.t.Fatalf("%d deltas wait for %d keys, more than %d", n, len(r.told), bound)
 	}
 }
@@ -149,6 +155,7 @@ func (r *rig) pop() {
 		r.t.Fatalf("the last delta has resourceVersion %s, want %s", got, r.last)
 	}
 	r.noDeleteLost(before, seen)
+	r.resyncOnce()
 	r.told, r.deleted, r.replaces = map[string][]DeltaType{}, map[string]thing{}, 0
 }
 
@@ -183,9 +190,33 @@ func (r *rig) apply(d Delta[thing]) {
 			r.t.Fatalf("replacement at %s in a delta at %s", d.Replacement.ResourceVersion, d.ResourceVersion)
 		}
 	case Bookmark:
+	case Resync:
+		if d.Key != "" || d.Object != (thing{}) || d.Replacement != nil {
+			r.t.Fatalf("a Resync says more than it knows: %v", d)
+		}
 	default:
 		r.t.Fatalf("unknown type %v", d.Type)
 	}
+}
+
+// resyncOnce checks that a batch has one Resync if any was asked for, and else
+// none.
+func (r *rig) resyncOnce() {
+	r.t.Helper()
+	want := 0
+	if r.resync {
+		want = 1
+	}
+	got := 0
+	for _, d := range r.batch {
+		if d.Type == Resync {
+			got++
+		}
+	}
+	if got != want {
+		r.t.Fatalf("%d Resyncs, want %d: %v", got, want, r.batch)
+	}
+	r.resync = false
 }
 
 // noDeleteLost checks that each key that the consumer held and that the server
@@ -206,7 +237,7 @@ func (r *rig) noDeleteLost(before map[string]thing, seen map[string][]Delta[thin
 func (r *rig) step(op, key byte) {
 	r.t.Helper()
 	name := fmt.Sprint("key-", key%7)
-	switch op % 16 {
+	switch op % 17 {
 	case 0, 1, 2, 3, 4:
 		r.put(name)
 	case 5, 6, 7, 8:
@@ -219,6 +250,8 @@ func (r *rig) step(op, key byte) {
 		r.bookmark()
 	case 13:
 		r.pop()
+	case 16:
+		r.askResync()
 	default:
 		r.remove(name)
 		r.put(name)
@@ -248,6 +281,7 @@ func TestAnySequenceOfOperationsKeepsThePromises(t *testing.T) {
 
 func FuzzQueue(f *testing.F) {
 	f.Add(uint8(1), []byte{0, 0, 5, 0, 10, 1, 13, 0})
+	f.Add(uint8(0), []byte{0, 0, 16, 0, 5, 0, 16, 0, 10, 1, 16, 0, 11, 0, 16, 0, 13, 0})
 	f.Add(uint8(3), []byte{0, 0, 13, 0, 5, 0, 0, 0, 5, 0, 0, 0, 13, 0})
 	f.Fuzz(func(t *testing.T, maxPending uint8, ops []byte) {
 		r := newRig(t, 1+int(maxPending))

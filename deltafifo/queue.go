@@ -40,7 +40,7 @@ type Status struct {
 	// OldestSince is when the oldest delta that waits was told, also if it has
 	// been merged or replaced since; zero if none waits.
 	OldestSince time.Time
-	// Merged counts the deltas that were dropped because a newer one stands for
+	// Merged counts the deltas that were dropped because another one stands for
 	// them, since New.
 	Merged uint64
 	// Closed is true after Close.
@@ -58,6 +58,8 @@ type Queue[T any] struct {
 	// Invariant: len(pending) < limit; limit >= maxPending.
 	limit   int
 	since   time.Time // of the oldest pending delta
+	popped  string    // resourceVersion of the last delta of the last batch
+	resync  bool      // a Resync is pending
 	waiters int       // Pops that sleep, or are about to, and want a token
 	closed  bool
 	merged  uint64
@@ -103,9 +105,16 @@ func (q *Queue[T]) Bookmark(resourceVersion string) {
 	q.push(Delta[T]{Type: Bookmark, ResourceVersion: resourceVersion})
 }
 
+// Resync asks the consumer to go once more over all that it holds, in order with
+// what was told before and after. While one waits, another does nothing. Never
+// blocks; after Close it does nothing.
+func (q *Queue[T]) Resync() {
+	q.push(Delta[T]{Type: Resync})
+}
+
 // Replace tells that the collection now is exactly items, which belong to the
 // queue, then to the consumer, from here on. Everything pending is dropped, but
-// for one Deleted per key that was deleted. Otherwise like Add.
+// for one Deleted per key that was deleted, and a Resync. Otherwise like Add.
 func (q *Queue[T]) Replace(items []Item[T], resourceVersion string) {
 	replaced := Delta[T]{
 		Type:            Replaced,
@@ -123,25 +132,41 @@ func (q *Queue[T]) push(d Delta[T]) {
 		q.mu.Unlock()
 		return
 	}
+	if d.Type == Resync && q.resync {
+		q.merged++
+	} else {
+		q.append(d)
+	}
+	wake := q.waiters > 0
+	q.mu.Unlock()
+	if wake {
+		q.signal()
+	}
+}
+
+// append adds d to pending and makes room in front of it. Called with mu held.
+func (q *Queue[T]) append(d Delta[T]) {
 	n := len(q.pending)
+	if d.Type == Resync {
+		q.resync = true
+		d.ResourceVersion = q.popped
+		if n > 0 {
+			d.ResourceVersion = q.pending[n-1].ResourceVersion
+		}
+	}
 	switch {
 	case n == 0:
 		q.since = time.Now()
 	case d.Type == Replaced:
 		q.pending = q.merger.onlyDeletes(q.pending)
 		q.merged += uint64(n - len(q.pending))
-	case q.pending[n-1].Type == Bookmark:
+	case q.pending[n-1].Type == Bookmark: // d says no less
 		q.pending = q.pending[:n-1]
 		q.merged++
 	}
 	q.pending = append(q.pending, d)
 	if len(q.pending) >= q.limit {
 		q.merge()
-	}
-	wake := q.waiters > 0
-	q.mu.Unlock()
-	if wake {
-		q.signal()
 	}
 }
 
@@ -237,12 +262,13 @@ func (q *Queue[T]) take(into []Delta[T], newWaiters int) ([]Delta[T], takeState)
 		return nil, empty
 	}
 	batch := q.pending
+	q.popped = batch[len(batch)-1].ResourceVersion
 	if cap(into) > keepFactor*q.maxPending {
 		into = nil // the buffer of a backlog long gone
 	}
 	clear(into) // else objects of the last batch would live on in a buffer
 	q.pending = into[:0]
-	q.limit = q.maxPending
+	q.limit, q.resync = q.maxPending, false
 	return batch, taken
 }
 

@@ -31,6 +31,8 @@ func told(q *Queue[string], ops ...string) {
 			q.Replace([]Item[string]{{key, object}}, rv)
 		case "B":
 			q.Bookmark(key)
+		case "S":
+			q.Resync()
 		}
 	}
 }
@@ -43,6 +45,8 @@ func written(batch []Delta[string]) []string {
 			lines = append(lines, fmt.Sprintf("R %s %s", d.Replacement.Items[0].Key, d.ResourceVersion))
 		case Bookmark:
 			lines = append(lines, "B "+d.ResourceVersion)
+		case Resync:
+			lines = append(lines, "S "+d.ResourceVersion)
 		default:
 			lines = append(lines, fmt.Sprintf("%s %s %s", d.Type.String()[:1], d.Object, d.ResourceVersion))
 		}
@@ -85,6 +89,13 @@ func TestMergeRules(t *testing.T) {
 		{"Bookmark, Updated", []string{"B 1", "U k 2"}, []string{"U k2 2"}},
 		{"Updated, Bookmark", []string{"U k 1", "B 2"}, []string{"U k1 1", "B 2"}},
 		{"Bookmark, Replaced", []string{"B 1", "R k 2"}, []string{"R k 2"}},
+		{"Resync, Resync", []string{"U k 1", "S", "U x 2", "S"}, []string{"U k1 1", "S 1", "U x2 2"}},
+		{"Updated, Resync, Updated", []string{"U k 1", "U x 2", "S", "U k 3"}, []string{"U x2 2", "S 2", "U k3 3"}},
+		{"Deleted, Resync, Added", []string{"D k 1", "S", "A k 2"}, []string{"D k1 1", "S 1", "A k2 2"}},
+		{"Resync, Replaced", []string{"U k 1", "D x 2", "S", "D y 3", "R k 4"}, []string{"D x2 2", "S 2", "D y3 3", "R k 4"}},
+		{"Replaced, Resync, Replaced", []string{"R k 1", "S", "R k 2", "S"}, []string{"S 1", "R k 2"}},
+		{"Bookmark, Resync", []string{"B 1", "S"}, []string{"S 1"}},
+		{"Resync, Bookmark", []string{"U k 1", "S", "B 2"}, []string{"U k1 1", "S 1", "B 2"}},
 		{"a merged delta stands where its newest part stood",
 			[]string{"U k 1", "U x 2", "U k 3"}, []string{"U x2 2", "U k3 3"}},
 	} {
@@ -116,7 +127,7 @@ func TestASlowConsumerCostsMemoryByKeysNotByDeltas(t *testing.T) {
 	for i := range 100_000 {
 		told := fmt.Sprint("key-", i%20)
 		q.Update(told, told, fmt.Sprint(i))
-		if n := q.Len(); n > 2*(3*20+2) {
+		if n := q.Len(); n > 2*(3*20+3) {
 			t.Fatalf("%d deltas wait", n)
 		}
 	}
@@ -224,6 +235,29 @@ func TestACancelledPopDoesNotEatTheWakeUpOfAnother(t *testing.T) {
 	}
 }
 
+func TestAResyncHasTheVersionToldBeforeItAndWakesPop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New[string](Options{})
+		time.AfterFunc(time.Hour, q.Resync)
+		for _, step := range []struct{ ops, want []string }{
+			{nil, []string{"S "}},
+			{[]string{"A k 1"}, []string{"A k1 1"}},
+			{[]string{"S", "S"}, []string{"S 1"}},
+			{[]string{"S", "U k 2", "S"}, []string{"S 1", "U k2 2"}},
+		} {
+			told(q, step.ops...)
+			if diff := cmp.Diff(step.want, popAll(t, q)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		}
+		q.Close()
+		q.Resync()
+		if q.Len() != 0 {
+			t.Error("a closed queue took a Resync")
+		}
+	})
+}
+
 func TestStatusTellsDepthAndAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New[string](Options{})
@@ -271,7 +305,7 @@ func TestInvalidOptionsPanic(t *testing.T) {
 }
 
 func TestTypesHaveNames(t *testing.T) {
-	if got := fmt.Sprint(Added, Updated, Deleted, Replaced, Bookmark, DeltaType(0), DeltaType(9)); got != "Added Updated Deleted Replaced Bookmark DeltaType(0) DeltaType(9)" {
+	if got := fmt.Sprint(Added, Updated, Deleted, Replaced, Bookmark, Resync, DeltaType(0), DeltaType(9)); got != "Added Updated Deleted Replaced Bookmark Resync DeltaType(0) DeltaType(9)" {
 		t.Error(got)
 	}
 }

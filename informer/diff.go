@@ -77,6 +77,7 @@ func (d *differ[T]) step(delta *deltafifo.Delta[T]) {
 		d.put(delta.Key, delta.Object, false)
 	case deltafifo.Deleted:
 		d.remove(delta.Key, delta.Object)
+	case deltafifo.Resync: // changes nothing
 	case deltafifo.Replaced:
 		d.replace(delta.Replacement.Items)
 		if d.out.replacedAt < 0 {
