@@ -88,9 +88,10 @@ func readText(name string, entry fs.DirEntry) (content []byte, ok bool, err erro
 	return content, utf8.Valid(content) && !bytes.ContainsRune(content, 0), nil
 }
 
-// ignored reports whether a file is a product of tools that git ignores.
+// ignored reports whether a file is a product of tools that git ignores, or the
+// file .git that stands for the directory in a worktree.
 func ignored(base string) bool {
-	return base == "coverage.out" || base == "go.work.sum" || strings.HasSuffix(base, ".prof") ||
+	return base == ".git" || base == "coverage.out" || base == "go.work.sum" || strings.HasSuffix(base, ".prof") ||
 		strings.HasSuffix(base, ".test") || strings.HasSuffix(base, ".kubeconfig")
 }
 

@@ -41,6 +41,7 @@ func TestCheckWalksNestedModulesAndNothingElse(t *testing.T) {
 		"a/testdata/x.txt":  "see /" + "tmp/x\n",
 		"a/data.bin":        "\x00/" + "tmp/x\n",
 		"x.prof":            "/" + "tmp/x\n",
+		".git":              "gitdir: /" + "tmp/x\n",
 	})
 	findings, err := Check(root)
 	if err != nil {
