@@ -117,16 +117,16 @@ func (d *differ[T]) exchange(key string, was present[T], obj T, replacing bool) 
 	d.set(key, present[T]{obj: obj, yes: true})
 }
 
-// remove notes that the server deleted key; last is the state it sent along. If
-// that is no state of the cached object, then the cached object's own end was
-// missed.
+// remove notes that the server told of the end of key; last is the state it sent
+// along, nil if that cannot be cached. If it is a state of another object, then
+// the cached object's own end was missed.
 func (d *differ[T]) remove(key string, last T) {
 	old, found := d.get(key)
 	if !found {
 		return
 	}
-	exact := !isNil(last) && !otherUID(old, last)
-	if !exact {
+	exact := isNil(last) || !otherUID(old, last)
+	if isNil(last) || !exact {
 		last = old
 	}
 	d.notify(notice[T]{kind: noticeDelete, key: key, obj: last, exact: exact})

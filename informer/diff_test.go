@@ -108,10 +108,10 @@ var diffCases = map[string]diffCase{
 		base: viewOf(a1), deltas: deltas{delta(deltafifo.Deleted, again)},
 		want: []string{"delete a:u1@1"}, cache: viewOf(), rv: "3",
 	},
-	"a deletion without a state is not exact": {
+	"a deletion without a state is exact and has the cached state": {
 		base:   viewOf(a1),
 		deltas: deltas{{Type: deltafifo.Deleted, Key: "a", ResourceVersion: "2"}},
-		want:   []string{"delete a:u1@1"}, cache: viewOf(), rv: "2",
+		want:   []string{"delete a:u1@1 exact"}, cache: viewOf(), rv: "2",
 	},
 	"a deletion of an unknown object moves the resourceVersion only": {
 		base: viewOf(b1), deltas: deltas{delta(deltafifo.Deleted, a2)},

@@ -29,9 +29,10 @@
 //
 // Snapshot first: what a handler is told is in the Snapshot already.
 //
-// Once: the transform runs exactly once for each object received; an object that
-// it fails for is reported in Status, keeps its last good version in the cache,
-// and takes nothing else with it.
+// Once: the transform runs exactly once for each object received, whether it
+// changes the object, makes one of another type of it (NewMapped), or drops it
+// (ErrDrop). An object that it fails for is reported in Status, keeps its last
+// good version in the cache, and takes nothing else with it.
 //
 // Late handlers: a handler may be added at any time, also from a handler. It
 // gets the snapshot of that moment as initial adds, then everything after it.
@@ -51,9 +52,11 @@
 // and another UID: delete of the old object (Exact false), then add of the new.
 // Missing: delete (Exact false). Events are not compared, but an ADDED for a
 // known key is an update, and another UID is delete, then add, as above. A
-// DELETED event is a delete with the object that the server sent (Exact true).
+// DELETED event is a delete with the object that the server sent (Exact true); so
+// is an event of an object that the transform drops, with the cached object.
 // Objects without a UID count as the same, objects without a resourceVersion as
-// changed.
+// changed: that is the price of a transform that removes either. One that makes
+// it another, or changes the name, fails for that object.
 //
 // # Start, stop, start again
 //

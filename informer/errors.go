@@ -20,6 +20,9 @@ var (
 	// ErrInvalidOptions: New was called without a source, or with options that
 	// make no sense; or AddHandler without a handler.
 	ErrInvalidOptions = errors.New("invalid options")
-	// ErrTransform: Options.Transform failed for an object.
+	// ErrTransform: the transform failed for an object.
 	ErrTransform = errors.New("transform failed")
+	// ErrDrop is what a transform returns to say that the object is not to be
+	// cached. It is no failure.
+	ErrDrop = errors.New("object is not to be cached")
 )

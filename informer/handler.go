@@ -36,11 +36,13 @@ type Deleted[T Object] struct {
 	Key string
 	// Last is the last known state, never nil: with Exact the state that the
 	// server sent with the deletion, whose resourceVersion is the deletion's;
-	// otherwise the newest that was in the cache.
+	// otherwise, and if the transform dropped or failed for that state, the
+	// newest that was in the cache.
 	Last T
-	// Exact is false when the deletion itself was not seen, but found by a
-	// relist or by another UID under the same key, so that versions between
-	// Last and the deletion may have been missed.
+	// Exact is false when the end of the object itself was not seen, but found
+	// by a relist or by another UID under the same key, so that versions between
+	// Last and the end may have been missed. It is true also for an object that
+	// left because the transform dropped a new version of it.
 	Exact bool
 }
 

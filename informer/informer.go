@@ -25,10 +25,12 @@ type Options[T Object] struct {
 	Indexes map[string]indexer.Func[T]
 	// Transform, if set, is called exactly once for every object received,
 	// deleted ones included, before it is cached. It may modify and return its
-	// argument; it must keep namespace, name, UID and resourceVersion. For an
-	// object that it fails (or panics) for, the cache keeps what it had before,
-	// Status says so, and the next complete list tries again. Called by one
-	// goroutine at a time.
+	// argument; it must keep namespace, name, UID and resourceVersion. It returns
+	// ErrDrop for an object that is not to be cached; a version that was cached
+	// then leaves with a delete, and a later one may come back. For an object
+	// that it fails (or panics) for, the cache keeps what it had before, Status
+	// says so, and the next complete list tries again. Called by one goroutine
+	// at a time. To cache another type than the received one, see NewMapped.
 	Transform func(T) (T, error)
 	// MaxPending is the number of deltas that may wait for the cache before
 	// those of one key are merged; 0 means the default of package deltafifo.
@@ -44,8 +46,7 @@ type Informer[T Object] struct {
 	name       string
 	maxPending int
 	index      *indexer.Indexer[T]
-	sink       *sink[T]
-	reflector  *reflector.Reflector[T]
+	part       part[T]
 	failures   failures
 
 	// state is what readers and new handlers start from. Written by whoever
@@ -68,21 +69,60 @@ type run[T Object] struct {
 	handlers *worker.Group
 }
 
+// part is where the collection comes from: a reflector, which may be one of
+// another type, and the sink that it writes to.
+type part[T Object] struct {
+	reflector feeder
+	sink      inlet[T]
+}
+
+// feeder is a *reflector.Reflector of any type.
+type feeder interface {
+	Run(ctx context.Context) error
+	Status() reflector.Status
+}
+
+// inlet is a sink of any type.
+type inlet[T Object] interface {
+	attach(queue *deltafifo.Queue[T])
+}
+
 // New makes an Informer for the collection that source lists and watches. It
 // starts nothing. Errors: ErrInvalidOptions, or what the other packages say
 // about their part of the options.
 func New[T Object](source reflector.Source[T], options Options[T]) (*Informer[T], error) {
+	return newInformer(source, options.Transform, options)
+}
+
+// newInformer makes an Informer whose objects are what transform makes of those
+// of source; without transform S has to be T.
+func newInformer[S, T Object](source reflector.Source[S], transform func(S) (T, error), options Options[T]) (*Informer[T], error) {
+	i, err := newCache(&options)
+	if err != nil {
+		return nil, err
+	}
+	if source == nil {
+		return nil, fmt.Errorf("informer %q: %w: no source", i.name, ErrInvalidOptions)
+	}
+	if options.Reflector.Name == "" {
+		options.Reflector.Name = i.name
+	}
+	s := &sink[S, T]{transform: transform, failures: &i.failures}
+	r, err := reflector.New(source, s, options.Reflector)
+	if err != nil {
+		return nil, fmt.Errorf("informer %q: %w", i.name, err)
+	}
+	i.part = part[T]{reflector: r, sink: s}
+	return i, nil
+}
+
+// newCache makes an Informer that lacks only a source.
+func newCache[T Object](options *Options[T]) (*Informer[T], error) {
 	if options.Name == "" {
 		options.Name = "informer"
 	}
-	if source == nil {
-		return nil, fmt.Errorf("informer %q: %w: no source", options.Name, ErrInvalidOptions)
-	}
 	if options.MaxPending < 0 {
 		return nil, fmt.Errorf("informer %q: %w: MaxPending is negative", options.Name, ErrInvalidOptions)
-	}
-	if options.Reflector.Name == "" {
-		options.Reflector.Name = options.Name
 	}
 	index, err := indexer.New(indexer.Options[T]{Indexes: options.Indexes})
 	if err != nil {
@@ -95,11 +135,6 @@ func New[T Object](source reflector.Source[T], options Options[T]) (*Informer[T]
 		writing:    make(chan struct{}, 1),
 		ended:      make(chan struct{}),
 		since:      time.Now(),
-	}
-	i.sink = &sink[T]{transform: options.Transform, failures: &i.failures}
-	i.reflector, err = reflector.New(source, i.sink, options.Reflector)
-	if err != nil {
-		return nil, fmt.Errorf("informer %q: %w", options.Name, err)
 	}
 	i.state.Store(&published[T]{snapshot: index.Snapshot(), tail: newNode[T]()})
 	return i, nil
@@ -136,7 +171,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		i.finish()
 	}()
 
-	if err = i.reflector.Run(ctx); err == nil || ctx.Err() != nil {
+	if err = i.part.reflector.Run(ctx); err == nil || ctx.Err() != nil {
 		return nil
 	}
 	return fmt.Errorf("informer %q: %w", i.name, err)
@@ -158,7 +193,7 @@ func (i *Informer[T]) begin(ctx context.Context) (*run[T], error) {
 		i.ended = make(chan struct{})
 	}
 	i.started, i.since = true, time.Now()
-	i.sink.queue = i.run.queue
+	i.part.sink.attach(i.run.queue)
 	for _, c := range i.cursors {
 		i.run.handlers.Go("informer: "+c.reg.name, c.run)
 	}

@@ -45,15 +45,25 @@ func bubble(t *testing.T, options Options[*thing], f func(*testing.T, *rig)) {
 
 // start runs the informer in the background until stop or the end of the test.
 func (r *rig) start() {
-	ctx, cancel := context.WithCancel(klog.NewContext(r.t.Context(), klog.Logger{})) // quiet
-	done := make(chan error, 1)
-	go func() { done <- r.Run(ctx) }()
-	synctest.Wait()
+	r.t.Helper()
+	stop := runInBubble(r.t, r.Informer)
 	r.stop = func() {
 		r.stop = nil
+		stop()
+	}
+}
+
+// runInBubble runs inf until the function that it returns is called.
+func runInBubble[T Object](t *testing.T, inf *Informer[T]) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), klog.Logger{})) // quiet
+	done := make(chan error, 1)
+	go func() { done <- inf.Run(ctx) }()
+	synctest.Wait()
+	return func() {
 		cancel()
 		if err := <-done; err != nil {
-			r.t.Errorf("Run: %v", err)
+			t.Errorf("Run: %v", err)
 		}
 	}
 }

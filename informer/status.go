@@ -77,7 +77,7 @@ func (i *Informer[T]) Status() Status {
 		Synced:          state.synced,
 		ResourceVersion: state.snapshot.ResourceVersion(),
 		Objects:         state.snapshot.Len(),
-		Reflector:       i.reflector.Status(),
+		Reflector:       i.part.reflector.Status(),
 	}
 	for k, err := range i.index.Errors() {
 		if k == maxListed {

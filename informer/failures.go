@@ -1,0 +1,71 @@
+package informer
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// ObjectError is the failure to process one object.
+type ObjectError struct {
+	Key             string
+	ResourceVersion string // of the object as received
+	Err             error  // wraps ErrTransform
+	At              time.Time
+}
+
+// failures remembers the objects whose newest version could not be
+// transformed. Safe for concurrent use.
+type failures struct {
+	mu    sync.Mutex // guards the rest
+	total int
+	byKey map[string]ObjectError
+}
+
+func (f *failures) set(key string, failure ObjectError) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.total++
+	if f.byKey == nil {
+		f.byKey = map[string]ObjectError{}
+	}
+	f.byKey[key] = failure
+}
+
+// count notes a failure that leaves nothing behind.
+func (f *failures) count() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.total++
+}
+
+func (f *failures) clear(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.byKey, key)
+}
+
+// replace forgets all failures for those of a complete list.
+func (f *failures) replace(byKey map[string]ObjectError) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.total += len(byKey)
+	f.byKey = byKey
+}
+
+// list returns the number of failures ever, and up to limit standing ones,
+// sorted by key.
+func (f *failures) list(limit int) (total, standing int, sample []ObjectError) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, failure := range f.byKey {
+		sample = append(sample, failure)
+	}
+	slices.SortFunc(sample, func(a, b ObjectError) int {
+		if a.Key < b.Key {
+			return -1
+		}
+		return 1
+	})
+	return f.total, len(f.byKey), sample[:min(limit, len(sample))]
+}
