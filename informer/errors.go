@@ -14,6 +14,9 @@ var (
 	// ErrNotSynced: the wait for the first complete list ended before the list
 	// was applied. The error is a *SyncError.
 	ErrNotSynced = errors.New("informer has not synced")
+	// ErrDenied: a wait with FailFast ended because the server answered 401, 403
+	// or 404, which does not mend itself.
+	ErrDenied = errors.New("the server denies it")
 	// ErrInvalidResourceVersion: not a resourceVersion that can be compared,
 	// that is, not a positive decimal number.
 	ErrInvalidResourceVersion = errors.New("invalid resourceVersion")

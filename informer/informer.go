@@ -35,6 +35,10 @@ type Options[T Object] struct {
 	// MaxPending is the number of deltas that may wait for the cache before
 	// those of one key are merged; 0 means the default of package deltafifo.
 	MaxPending int
+	// Collection says what the source reads, where the source does not say it
+	// itself (reflector.FromREST does). It stands in errors, Status and metrics,
+	// and is not otherwise used.
+	Collection reflector.Collection
 	// Reflector configures how the collection is listed and watched. Its Name
 	// is taken from here if empty.
 	Reflector reflector.Options
@@ -48,6 +52,7 @@ type Informer[T Object] struct {
 	index      *indexer.Indexer[T]
 	part       part[T]
 	failures   failures
+	news       news // of the reflector
 
 	// state is what readers and new handlers start from. Written by whoever
 	// holds the token in writing: the apply loop, AddIndex, or the end of Run.
@@ -72,8 +77,9 @@ type run[T Object] struct {
 // part is where the collection comes from: a reflector, which may be one of
 // another type, and the sink that it writes to.
 type part[T Object] struct {
-	reflector feeder
-	sink      inlet[T]
+	reflector  feeder
+	sink       inlet[T]
+	collection reflector.Collection // as far as it is known
 }
 
 // feeder is a *reflector.Reflector of any type.
@@ -107,12 +113,16 @@ func newInformer[S, T Object](source reflector.Source[S], transform func(S) (T, 
 	if options.Reflector.Name == "" {
 		options.Reflector.Name = i.name
 	}
+	options.Reflector.Observer = i.news.observer(options.Reflector.Observer)
 	s := &sink[S, T]{transform: transform, failures: &i.failures}
 	r, err := reflector.New(source, s, options.Reflector)
 	if err != nil {
 		return nil, fmt.Errorf("informer %q: %w", i.name, err)
 	}
-	i.part = part[T]{reflector: r, sink: s}
+	i.part = part[T]{reflector: r, sink: s, collection: reflector.Describe(source)}
+	if i.part.collection == (reflector.Collection{}) {
+		i.part.collection = options.Collection
+	}
 	return i, nil
 }
 

@@ -1,13 +1,7 @@
 package informer
 
 import (
-	"errors"
-	"fmt"
-	"net/http"
-	"strings"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/listwatch/listwatch/reflector"
 )
@@ -19,6 +13,8 @@ const maxListed = 16
 type Status struct {
 	// Name is the name from the options.
 	Name string
+	// Collection is what the source reads, as far as it is known.
+	Collection reflector.Collection
 	// Running says whether Run is in progress.
 	Running bool
 	// Phase is what the Informer is at: the reflector's phase while it runs,
@@ -74,6 +70,7 @@ func (i *Informer[T]) Status() Status {
 	state := i.state.Load()
 	s := Status{
 		Name:            i.name,
+		Collection:      i.part.collection,
 		Synced:          state.synced,
 		ResourceVersion: state.snapshot.ResourceVersion(),
 		Objects:         state.snapshot.Len(),
@@ -110,57 +107,4 @@ func (i *Informer[T]) Status() Status {
 
 func (r *Registration) status() HandlerStatus {
 	return HandlerStatus{Name: r.name, Synced: r.isSynced(), Depth: r.Depth(), Age: r.age()}
-}
-
-// SyncError says why an Informer has not synced. It wraps ErrNotSynced, the
-// reason why the wait ended, and the last error of the reflector.
-type SyncError struct {
-	// Status is that of the Informer when the wait ended.
-	Status Status
-	// Cause is why the wait ended: the context's error or ErrStopped.
-	Cause error
-}
-
-func (i *Informer[T]) syncError(cause error) error {
-	return &SyncError{Status: i.Status(), Cause: cause}
-}
-
-// Error names the informer, its phase and since when, the number of failures in
-// a row, and the last error, with HTTP status and reason if the server sent it.
-func (e *SyncError) Error() string {
-	s := &e.Status
-	var b strings.Builder
-	fmt.Fprintf(&b, "informer %q has not synced: %s since %s, %d failed tries",
-		s.Name, s.Phase, s.Since.UTC().Format(time.RFC3339), s.Reflector.Tries)
-	if last := s.Reflector.LastError; last != nil {
-		fmt.Fprintf(&b, ", last error: %s", describe(last))
-	}
-	fmt.Fprintf(&b, ": %v", e.Cause)
-	return b.String()
-}
-
-// Unwrap gives errors.Is and errors.As all that the error is made of.
-func (e *SyncError) Unwrap() []error {
-	errs := []error{ErrNotSynced, e.Cause}
-	if last := e.Status.Reflector.LastError; last != nil {
-		errs = append(errs, last)
-	}
-	return errs
-}
-
-// describe writes an error with its HTTP status and reason. The message of a
-// refusal (403) names user, verb and resource already, as the server put it.
-func describe(err error) string {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return err.Error()
-	}
-	code := int(status.Status().Code)
-	text := fmt.Sprintf("HTTP %d", code)
-	if reason := status.Status().Reason; reason != "" {
-		text += " " + string(reason)
-	} else if standard := http.StatusText(code); standard != "" {
-		text += " " + standard
-	}
-	return text + ": " + err.Error()
 }

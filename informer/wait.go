@@ -5,19 +5,28 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/listwatch/listwatch/reflector"
 )
 
 // WaitForSync waits until this run has applied its first complete list; before
 // Run it waits for Run as well. The error is a *SyncError that says what keeps
-// the Informer from it, and wraps ErrNotSynced, the last error of the reflector,
-// and either ctx's error or ErrStopped: the latter at once if the run is over
-// and the next has not begun.
+// the Informer from it: phase, number of tries, the last error with its HTTP
+// status, and which permission or resource is missing. It wraps ErrNotSynced, the
+// last error of the reflector, and one of: ctx's error; ErrStopped, at once if
+// the run is over and the next has not begun; with a context of FailFast,
+// ErrDenied.
 func (i *Informer[T]) WaitForSync(ctx context.Context) error {
-	err := i.await(ctx, func(p *published[T]) bool { return p.synced })
-	if err != nil {
-		return i.syncError(err)
+	synced := func(p *published[T]) bool { return p.synced }
+	err := i.await(ctx, synced)
+	if err == nil {
+		return nil
 	}
-	return nil
+	syncError := &SyncError{Status: i.Status(), Cause: err}
+	if i.state.Load().synced { // meanwhile, and Status may say so
+		return nil
+	}
+	return syncError
 }
 
 // WaitFor waits until the snapshot's resourceVersion is resourceVersion or
@@ -42,16 +51,26 @@ func (i *Informer[T]) WaitFor(ctx context.Context, resourceVersion string) error
 }
 
 // await waits for a state that satisfies reached; it looks at the states one by
-// one as they are published, or fewer if they come fast.
+// one as they are published, or fewer if they come fast. With a context of
+// FailFast it also looks at each failure.
 func (i *Informer[T]) await(ctx context.Context, reached func(*published[T]) bool) error {
 	ended := i.end()
+	failFast := failsFast(ctx)
 	for {
+		var failed <-chan struct{}
+		if failFast {
+			failed = i.news.wait() // before looking
+		}
 		state := i.state.Load()
 		if reached(state) {
 			return nil
 		}
+		if failFast && i.denied() {
+			return ErrDenied
+		}
 		select {
 		case <-state.tail.ready:
+		case <-failed:
 		case <-ended:
 			if reached(i.state.Load()) {
 				return nil
@@ -68,4 +87,12 @@ func (i *Informer[T]) end() <-chan struct{} {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.ended
+}
+
+// denied says whether the server refuses what only a person can mend. What an
+// earlier run was refused does not count.
+func (i *Informer[T]) denied() bool {
+	s := i.Status()
+	begun := s.Running && s.Phase != reflector.Initial && s.Phase != reflector.Stopped
+	return begun && len(s.denials()) > 0
 }
