@@ -1,6 +1,8 @@
 package reflector
 
 import (
+	"errors"
+	"fmt"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,7 +30,10 @@ func toPage[T Object](list runtime.Object) (Page[T], error) {
 	}
 	err = meta.EachListItemWithAlloc(list, func(item runtime.Object) error {
 		object, err := toObject[T]("list item", item)
-		if err != nil {
+		if errors.Is(err, ErrWrongType) {
+			page.Skipped = append(page.Skipped, err)
+			return nil
+		} else if err != nil {
 			return err
 		}
 		page.Items = append(page.Items, object)
@@ -77,10 +82,13 @@ func toBookmark[T Object](object runtime.Object) (Event[T], error) {
 
 // toObject asserts that object is a T and is there.
 func toObject[T Object](subject string, object runtime.Object) (T, error) {
+	var want T
+	if isNil(object) {
+		return want, malformed(subject, "no object")
+	}
 	typed, ok := object.(T)
-	if !ok || isNil(object) {
-		var want T
-		return want, malformed(subject, "got %T, want %T", object, want)
+	if !ok {
+		return want, &DecodeError{Subject: subject, Err: fmt.Errorf("%w: got %T, want %T", ErrWrongType, object, want)}
 	}
 	return typed, nil
 }

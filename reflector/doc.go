@@ -25,6 +25,12 @@
 //     happens at most four times in a row.
 //   - Run, once its context ends, stops waiting at once, closes the stream,
 //     ends the bracket, and returns.
+//   - A replacement never holds two copies of the collection: what a Source
+//     gives is let go of item by item, an object that a KnownSink holds in the
+//     server's version is named instead of handed over, and a StreamingSource
+//     gives the items as they arrive, without decoding such objects at all.
+//   - An object that is no T is left out and reported in Status, and disturbs
+//     nothing else. A collection of nothing but such objects is an error.
 //   - Watch-list is used where the source has it. A source that turns out not
 //     to end the initial events is listed instead, and remembered for a while.
 //

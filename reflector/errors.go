@@ -31,9 +31,12 @@ var (
 	// ErrConnectionLost is returned by a Source when the connection broke
 	// before the server answered.
 	ErrConnectionLost = errors.New("connection lost before the answer")
+	// ErrWrongType is wrapped by a DecodeError for an object that can be read
+	// and is of another type than the collection's. It is reported in Status
+	// and left out; the list or stream goes on.
+	ErrWrongType = errors.New("object of another type")
 	// ErrMalformed is wrapped by a DecodeError for what is not the expected
-	// kind of answer: another type of object, an unknown type of event,
-	// nothing at all.
+	// kind of answer: an unknown type of event, nothing at all.
 	ErrMalformed = errors.New("malformed answer")
 )
 

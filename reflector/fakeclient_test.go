@@ -159,10 +159,11 @@ func TestAReflectorStopsEveryWatchItOpened(t *testing.T) {
 				return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "10"}}, nil
 			},
 			WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
-				watcher := watch.NewFakeWithChanSize(2, false)
+				watcher := watch.NewFakeWithChanSize(3, false)
 				watcher.Add(pod("a", "11"))
 				if len(watchers) == 0 {
-					watcher.Add(&corev1.Node{}) // reported, and the watch resumed
+					watcher.Add(&corev1.Node{})      // reported and left out
+					watcher.Action(watch.Added, nil) // reported, and the watch resumed
 				}
 				watchers = append(watchers, watcher)
 				return watcher, nil

@@ -19,6 +19,7 @@ type walker struct {
 	at      time.Time
 	bracket bool // BeginReplace without its end
 	open    bool // stream without its close
+	forced  bool // by the last input
 	hurried int  // requests in a row without wait, progress or passage of time
 }
 
@@ -29,6 +30,7 @@ const maxHurried = 6
 func (w *walker) feed(in input) {
 	w.t.Helper()
 	before := w.s
+	w.forced = in.kind == inputForced
 	next, effects := w.m.step(w.s, in)
 	w.s = next
 	if len(effects) == 0 {
@@ -37,7 +39,7 @@ func (w *walker) feed(in input) {
 		}
 		return
 	}
-	if in.kind == inputPage || in.kind == inputEvent || in.kind == inputElapsed {
+	if in.kind == inputPage || in.kind == inputPart || in.kind == inputForced || in.kind == inputEvent || in.kind == inputElapsed {
 		w.hurried = 0
 	}
 	replaced := false
@@ -87,12 +89,12 @@ func (w *walker) effect(e effect) {
 		must(!w.open, "list beside a stream")
 		w.hurried++
 	case effectNext:
-		must(w.open, "read of a closed stream")
+		must(w.open || w.s.phase == Listing && w.bracket, "read of a closed stream")
 	case effectClose:
 		must(w.open, "close without open")
 		w.open = false
 	case effectWait:
-		must(e.delay >= w.m.backoff.Base, "hardly any wait")
+		must(e.delay >= w.m.backoff.Base || w.forced, "hardly any wait")
 		w.hurried = 0
 	}
 	must(w.hurried <= maxHurried, "requests without a pause")
@@ -102,13 +104,15 @@ func (w *walker) effect(e effect) {
 func eager(s state) []inputKind {
 	switch {
 	case s.phase == Listing:
-		return []inputKind{inputPage, inputPage, inputFailed}
+		return []inputKind{inputPage, inputPage, inputOpened, inputPart, inputFailed}
+	case s.stream.open && s.phase == Watching:
+		return []inputKind{inputEvent, inputEvent, inputEvent, inputFailed, inputForced}
 	case s.stream.open:
 		return []inputKind{inputEvent, inputEvent, inputEvent, inputFailed}
 	case s.phase == WatchListing || s.phase == Watching:
 		return []inputKind{inputOpened, inputOpened, inputFailed}
 	case s.phase == BackingOff:
-		return []inputKind{inputElapsed}
+		return []inputKind{inputElapsed, inputForced}
 	}
 	return []inputKind{inputStart}
 }
@@ -119,7 +123,7 @@ func (w *walker) decode(b []byte) input {
 	kinds := eager(w.s)
 	in := input{kind: kinds[int(b[0])%len(kinds)], random: float64(b[3]) / 256}
 	if b[0] >= 0xf0 {
-		in.kind = inputKind(b[0] % 7)
+		in.kind = inputKind(b[0] % byte(inputStop+1))
 	}
 	versions := []string{"", "0", "1", "2", "7", "12", "13", "99", "100", "abc"}
 	version := versions[int(b[1])%len(versions)]

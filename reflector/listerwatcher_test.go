@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -59,10 +60,8 @@ func TestAListOfWhatIsNotExpectedIsAnError(t *testing.T) {
 	for name, list := range map[string]runtime.Object{
 		"nothing":          nil,
 		"nil list":         nilList,
-		"other objects":    &corev1.NodeList{Items: []corev1.Node{{}}},
 		"table":            &metav1.Table{},
 		"no list":          &corev1.Pod{},
-		"unstructured":     &unstructured.UnstructuredList{Items: []unstructured.Unstructured{{Object: map[string]any{}}}},
 		"nil item":         &metav1.List{Items: []runtime.RawExtension{{}}},
 		"nil typed item":   &metav1.List{Items: []runtime.RawExtension{{Object: (*corev1.Pod)(nil)}}},
 		"no list metadata": &metav1.Status{},
@@ -72,6 +71,24 @@ func TestAListOfWhatIsNotExpectedIsAnError(t *testing.T) {
 			t.Errorf("%s: %v is no DecodeError", name, err)
 		} else if decode.Subject == "" || decode.Error() == "" {
 			t.Errorf("%s: %+v says nothing", name, decode)
+		}
+	}
+}
+
+func TestAListItemOfAnotherTypeIsLeftOut(t *testing.T) {
+	for name, list := range map[string]runtime.Object{
+		"nodes":        &corev1.NodeList{Items: []corev1.Node{{}}},
+		"unstructured": &unstructured.UnstructuredList{Items: []unstructured.Unstructured{{Object: map[string]any{}}}},
+		"mixed":        &metav1.List{Items: []runtime.RawExtension{{Object: pod("a", "1")}, {Object: &corev1.Node{}}, {Object: pod("b", "2")}}},
+	} {
+		page, err := FromListerWatcher[*corev1.Pod](answers(list, nil)).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want(t, name+" left out", len(page.Skipped), 1)
+		want(t, name+" items", len(page.Items), meta.LenList(list)-1)
+		if !errors.Is(page.Skipped[0], ErrWrongType) {
+			t.Errorf("%s: %v", name, page.Skipped[0])
 		}
 	}
 }
@@ -126,6 +143,7 @@ func TestAnEventThatIsNotExpectedIsAnError(t *testing.T) {
 		if _, ok := errors.AsType[*DecodeError](err); !ok {
 			t.Errorf("%s: %v is no DecodeError", name, err)
 		}
+		want(t, name+": only the event is lost", errors.Is(err, ErrWrongType), name == "another type" || name == "table")
 	}
 }
 

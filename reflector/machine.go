@@ -87,11 +87,13 @@ type inputKind uint8
 
 const (
 	inputStart   inputKind = iota // Run was called
-	inputPage                     // a page arrived: page
-	inputOpened                   // the stream is open
+	inputPage                     // the rest of a page arrived: page
+	inputPart                     // a part of a page arrived, more of it is to come
+	inputOpened                   // the stream is open, or the server began to answer a LIST in parts
 	inputEvent                    // an event arrived: event
 	inputFailed                   // the request or the stream ended: failure
 	inputElapsed                  // the wait is over
+	inputForced                   // a relist was asked for; kept back during a replacement
 	inputStop                     // Run's context ended
 )
 
@@ -120,12 +122,12 @@ const (
 	// The request effects come last and bring the next input.
 	effectList effectKind = iota // ask for a page: resourceVersion, limit, token, notOlderThan
 	effectOpen                   // open a stream at resourceVersion, with initialEvents or without
-	effectNext                   // read the stream
+	effectNext                   // read the stream, or the next part of the LIST
 	effectWait                   // wait for delay
 
 	effectClose    // close the stream
 	effectBegin    // BeginReplace(reason)
-	effectItems    // ReplaceItem for each item of the page
+	effectItems    // ReplaceItem for each item of the page or part
 	effectItem     // ReplaceItem of the event's object
 	effectHold     // keep the event back
 	effectEnd      // EndReplace(resourceVersion), reason
@@ -155,6 +157,7 @@ var (
 	effectsItem    = []effect{{kind: effectItem}, {kind: effectNext}}
 	effectsHold    = []effect{{kind: effectHold}, {kind: effectNext}}
 	effectsNext    = []effect{{kind: effectNext}}
+	effectsPart    = []effect{{kind: effectItems}, {kind: effectNext}}
 )
 
 // machine is the constant part of the decisions.
@@ -180,6 +183,10 @@ func (m machine) step(s state, in input) (state, []effect) {
 		}
 	case Listing:
 		switch in.kind {
+		case inputOpened:
+			return s, append(s.begin(nil), effect{kind: effectNext})
+		case inputPart:
+			return m.part(s)
 		case inputPage:
 			return m.page(s, in)
 		case inputFailed:
@@ -188,8 +195,11 @@ func (m machine) step(s state, in input) (state, []effect) {
 	case WatchListing, Watching:
 		return m.stepStream(s, in)
 	case BackingOff:
-		if in.kind == inputElapsed {
+		switch in.kind {
+		case inputElapsed:
 			return m.elapsed(s, in)
+		case inputForced:
+			return m.forcedWait(s, in)
 		}
 	}
 	return s, nil
@@ -209,6 +219,9 @@ func (m machine) stepStream(s state, in input) (state, []effect) {
 		return m.watchListFailed(s, in)
 	case in.kind == inputFailed:
 		return m.watchFailed(s, in)
+	case in.kind == inputForced && !initial:
+		s.reason, s.stream.fruitless = RelistForced, 0
+		return m.sync(s, in.at, s.leaveStream(nil))
 	}
 	return s, nil
 }
@@ -239,6 +252,15 @@ func (m machine) elapsed(s state, in input) (state, []effect) {
 		return m.sync(s, in.at, nil)
 	}
 	return m.watch(s, nil, true)
+}
+
+// forcedWait makes of a wait one for a replacement. The wait itself stays: the
+// server may have asked for it.
+func (m machine) forcedWait(s state, in input) (state, []effect) {
+	if !s.retry.relist {
+		s.retry.relist, s.reason = true, RelistForced
+	}
+	return s, []effect{{kind: effectWait, delay: max(0, s.retry.until.Sub(in.at))}}
 }
 
 // leaveStream closes the stream if one is open.

@@ -73,15 +73,27 @@ func firstPage(s state) effect {
 	}
 }
 
+// begin opens the Sink's bracket unless it is open.
+func (s *state) begin(effects []effect) []effect {
+	if s.replacement.replacing {
+		return effects
+	}
+	s.replacement.replacing = true
+	return append(effects, effect{kind: effectBegin, reason: s.reason})
+}
+
+// part takes in some items of a page.
+func (m machine) part(s state) (state, []effect) {
+	if s.replacement.replacing {
+		return s, effectsPart
+	}
+	return s, append(s.begin(nil), effectsPart...)
+}
+
 // page takes a page in, and asks for the next or goes over to watching.
 func (m machine) page(s state, in input) (state, []effect) {
-	var effects []effect
 	r := &s.replacement
-	if !r.replacing {
-		r.replacing = true
-		effects = append(effects, effect{kind: effectBegin, reason: s.reason})
-	}
-	effects = append(effects, effect{kind: effectItems})
+	effects := append(s.begin(nil), effect{kind: effectItems})
 	if token := in.page.continueToken; token != "" {
 		if r.requested == "0" && r.nextPage == "" {
 			r.pagedByServer = true

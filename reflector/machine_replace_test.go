@@ -39,6 +39,21 @@ func TestAListStreamsItsPagesIntoOneBracket(t *testing.T) {
 	})
 }
 
+func TestAListInPartsOpensItsBracketBeforeItIsRead(t *testing.T) {
+	begun := func(s *state) { s.replacement.replacing = true }
+	part := input{kind: inputPart, at: epoch}
+	runTable(t, []row{
+		{name: "the answer begins", from: listing("0"), in: input{kind: inputOpened, at: epoch}, phase: Listing, effects: `begin initial, next`},
+		{name: "a part", from: with(listing("0"), begun), in: part, phase: Listing, effects: `items, next`},
+		{name: "the end of a page", from: with(listing("0"), begun), in: page("9", "t1"),
+			phase: Listing, effects: `items, list after "t1" limit 500`, check: func(s state) bool { return s.replacement.pagedByServer }},
+		{name: "a part of a later page", from: onPage(listing("0"), "t1"), in: part, phase: Listing, effects: `items, next`},
+		{name: "the end of the last page", from: onPage(listing("0"), "t1"), in: page("9", ""), phase: Watching, effects: `items, end "9", watch "9"`},
+		{name: "a break in the first page", from: with(listing("0"), begun), in: failedWith(classTransport), phase: BackingOff, effects: `abort, wait 800ms`},
+		{name: "a stop in a page", from: with(listing("0"), begun), in: input{kind: inputStop}, phase: Stopped, effects: `abort`},
+	})
+}
+
 func TestAFailedList(t *testing.T) {
 	unchunked := func(s *state) { s.replacement.unchunked = true }
 	rows := []row{

@@ -15,7 +15,11 @@ type Reflector[T Object] struct {
 	machine machine
 	state   state // belongs to whoever set running
 	running atomic.Bool
+	forcing forcing
 	tracker tracker
+
+	knownSink KnownSink          // nil if the sink is none
+	streaming StreamingSource[T] // nil if the source is none
 }
 
 // New returns a Reflector that reads source and writes sink once Run is called.
@@ -34,6 +38,8 @@ func New[T Object](source Source[T], sink Sink[T], options Options) (*Reflector[
 		watchListAvoided: options.WatchListAvoided,
 		backoff:          options.Backoff,
 	}}
+	r.knownSink, _ = sink.(KnownSink)
+	r.streaming, _ = source.(StreamingSource[T])
 	r.tracker.status.Name = options.Name
 	return r, nil
 }
@@ -48,6 +54,8 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 		return fmt.Errorf("reflector %q: %w", r.options.Name, ErrRunning)
 	}
 	defer r.running.Store(false)
+	r.forcing.run(true)
+	defer r.forcing.run(false)
 	return r.run(ctx)
 }
 

@@ -14,7 +14,8 @@ func (d *driver[T]) report(before, after state, in input) {
 	if in.kind == inputEvent {
 		d.reportEvent(after, in)
 	}
-	if !failed && before.phase == after.phase {
+	entry, lost := disconnect(before, after, in)
+	if !failed && !lost && before.phase == after.phase {
 		return
 	}
 	d.tracker.update(func(s *Status) {
@@ -27,6 +28,9 @@ func (d *driver[T]) report(before, after state, in input) {
 			s.NextRetry = after.retry.until
 		}
 		s.WatchListAvoidedUntil = after.replacement.avoidedUntil
+		if lost {
+			s.note(entry)
+		}
 		if failed {
 			s.LastError, s.LastErrorTime, s.LastVerb = in.failure.err, in.at, verb(before.phase)
 			s.HTTPStatus, s.Reason = in.failure.code, in.failure.reason
@@ -70,10 +74,21 @@ func (d *driver[T]) logFailure(before, after state, f failure) {
 		"next", after.phase, "tries", after.retry.tries, "err", f.err)
 }
 
+// skipped publishes that an object was left out.
+func (d *driver[T]) skipped(err error) {
+	d.foreign = err
+	d.tracker.update(func(s *Status) {
+		s.Skipped++
+		s.LastSkipped = err
+	})
+	d.log.Info("Object left out", "err", err)
+}
+
 // ended publishes that a replacement was completed.
 func (d *driver[T]) ended(e effect) {
 	if d.stream != nil {
 		d.stream.synced(d.options.IdleTimeout)
+		d.forcing.arm(d.stream.cancel)
 	}
 	d.tracker.update(func(s *Status) {
 		s.Synced = true

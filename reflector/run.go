@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
 )
@@ -16,19 +15,25 @@ import (
 // that is in Run.
 type driver[T Object] struct {
 	*Reflector[T]
-	ctx    context.Context
-	log    klog.Logger
-	stream *openStream[T] // nil while none is open
-	items  []T            // of the page that arrived last
-	event  Event[T]       // that arrived last
-	held   []Event[T]     // kept back until the replacement ends
+	ctx     context.Context
+	log     klog.Logger
+	stream  *openStream[T] // nil while none is open
+	listing *openList[T]   // nil while no LIST in parts is under way
+	token   string         // that asked for the page under way
+	items   []T            // of the page that arrived last
+	part    []Item[T]      // that arrived last
+	event   Event[T]       // that arrived last
+	held    []Event[T]     // kept back until the replacement ends
+	taken   int            // objects received for the replacement under way
+	foreign error          // why the last one of others was left out; nil if none was
 }
 
 // run turns the machine: an input gives effects, and the last of them the next
 // input.
 func (r *Reflector[T]) run(ctx context.Context) error {
 	d := &driver[T]{Reflector: r, ctx: ctx, log: klog.FromContext(ctx).WithValues("reflector", r.options.Name)}
-	defer d.close() // where a Sink panics
+	defer d.closeList() // where a Sink panics
+	defer d.close()
 	d.log.V(3).Info("Starting reflector")
 	defer d.log.V(3).Info("Stopped reflector")
 	for in := (input{kind: inputStart}); ; {
@@ -51,12 +56,17 @@ func (d *driver[T]) ask(e effect) input {
 	if d.ctx.Err() != nil { // a source that never waits must not outrun the stop
 		return input{kind: inputStop}
 	}
-	switch e.kind {
-	case effectList:
+	if d.mayBeForced() && d.forcing.take() {
+		return input{kind: inputForced}
+	}
+	switch {
+	case e.kind == effectList:
 		return d.list(e)
-	case effectOpen:
+	case e.kind == effectOpen:
 		return d.open(e)
-	case effectNext:
+	case e.kind == effectNext && d.listing != nil:
+		return d.nextPart()
+	case e.kind == effectNext:
 		return d.next()
 	default:
 		return d.wait(e.delay)
@@ -84,12 +94,9 @@ func (d *driver[T]) replace(e effect) {
 	case effectBegin:
 		d.sink.BeginReplace(string(e.reason))
 	case effectItems:
-		for _, item := range d.items {
-			d.sink.ReplaceItem(item)
-		}
-		d.items = nil
+		d.replaceItems()
 	case effectItem:
-		d.sink.ReplaceItem(d.event.Object)
+		d.replaceItem(d.event.Object, d.event.Known)
 	case effectHold:
 		d.held = append(d.held, d.event)
 	case effectEnd:
@@ -101,6 +108,7 @@ func (d *driver[T]) replace(e effect) {
 		}
 		d.held = nil
 	case effectAbort:
+		d.closeList() // which may be asking what is known
 		d.sink.AbortReplace()
 		d.held = nil
 	case effectBookmark:
@@ -120,48 +128,19 @@ func (d *driver[T]) deliver(event Event[T]) {
 	}
 }
 
-// list asks for a page.
-func (d *driver[T]) list(e effect) input {
-	d.tracker.update(func(s *Status) {
-		s.Pages++
-		if e.token == "" {
-			s.Lists++
-		}
-	})
-	options := metav1.ListOptions{ResourceVersion: e.resourceVersion, Limit: e.limit, Continue: e.token}
-	if e.notOlderThan {
-		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
-	}
-	if e.token == "" {
-		d.log.V(3).Info("Listing", "resourceVersion", e.resourceVersion, "limit", e.limit, "reason", e.reason)
-	}
-	ctx, cancel := context.WithTimeoutCause(d.ctx, d.options.ListTimeout, ErrListOverdue)
-	defer cancel()
-	page, err := d.source.List(ctx, options)
-	switch {
-	case d.ctx.Err() != nil:
-		return input{kind: inputStop}
-	case err != nil && ctx.Err() != nil:
-		err = fmt.Errorf("%w (%v): %w", context.Cause(ctx), d.options.ListTimeout, err)
-	case err == nil && page.Continue != "" && page.Continue == e.token:
-		err = &DecodeError{Subject: "list", Err: ErrRepeatedContinue}
-	}
-	if err != nil {
-		return input{kind: inputFailed, failure: classify(fmt.Errorf("list: %w", err))}
-	}
-	d.items = page.Items
-	return input{kind: inputPage, page: pageInput{resourceVersion: page.ResourceVersion, continueToken: page.Continue}}
-}
-
-// wait waits for delay, or for Run's context.
+// wait waits for delay, for the wish for a relist, or for Run's context.
 func (d *driver[T]) wait(delay time.Duration) input {
+	ctx, cancel := context.WithCancelCause(d.ctx)
+	defer cancel(nil)
+	d.forcing.arm(cancel)
+	defer d.forcing.arm(nil)
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return input{kind: inputElapsed}
-	case <-d.ctx.Done():
-		return input{kind: inputStop}
+	case <-ctx.Done():
+		return d.failed(context.Cause(ctx))
 	}
 }
 
@@ -170,6 +149,10 @@ func (d *driver[T]) wait(delay time.Duration) input {
 func (d *driver[T]) failed(err error) input {
 	if d.ctx.Err() != nil {
 		return input{kind: inputStop}
+	}
+	if err == errForced {
+		d.forcing.take()
+		return input{kind: inputForced}
 	}
 	if errors.Is(err, errOrderlyEnd) {
 		return input{kind: inputFailed, failure: failure{class: classEnded, err: err}}

@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,6 +60,8 @@ const (
 	// RelistStalled: watches at the last resourceVersion broke or ended several
 	// times in a row without getting anywhere.
 	RelistStalled RelistReason = "stalled"
+	// RelistForced: somebody called Relist.
+	RelistForced RelistReason = "forced"
 )
 
 // Status is a copy of what a Reflector knows of itself.
@@ -101,6 +104,13 @@ type Status struct {
 	// Rewinds counts replacements that went back behind the last
 	// resourceVersion: the server's history was rewound.
 	Rewinds int64
+	// Recent are the last 16 ends of streams, and refusals that led to a relist,
+	// oldest first.
+	Recent []Disconnect
+	// Skipped counts list items and events that were left out because they are
+	// no T; LastSkipped is the newest of these errors.
+	Skipped     int64
+	LastSkipped error
 	// WatchListAvoidedUntil is set while the source is taken not to support
 	// watch-list.
 	WatchListAvoidedUntil time.Time
@@ -129,5 +139,6 @@ func (t *tracker) snapshot() Status {
 	defer t.mu.Unlock()
 	status := t.status
 	status.Relists = maps.Clone(status.Relists)
+	status.Recent = slices.Clone(status.Recent)
 	return status
 }

@@ -47,6 +47,7 @@ func (d *driver[T]) open(e effect) input {
 	seconds := int64(timeout / time.Second)
 	options := metav1.ListOptions{ResourceVersion: e.resourceVersion, AllowWatchBookmarks: true, TimeoutSeconds: &seconds}
 	if e.initialEvents {
+		d.taken, d.foreign = 0, nil
 		yes := true
 		options.SendInitialEvents = &yes
 		options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
@@ -59,7 +60,7 @@ func (d *driver[T]) open(e effect) input {
 	}
 	d.countOpen(e)
 	d.stream = s
-	stream, err := d.source.Watch(s.ctx, options)
+	stream, err := d.openStream(options, e.initialEvents)
 	if err != nil {
 		err = s.explain(err)
 		d.close()
@@ -69,10 +70,27 @@ func (d *driver[T]) open(e effect) input {
 	return input{kind: inputOpened}
 }
 
+// openStream asks the source. A watch may be interrupted for a relist, a
+// watch-list may not.
+func (d *driver[T]) openStream(options metav1.ListOptions, initialEvents bool) (Stream[T], error) {
+	s := d.stream
+	switch {
+	case !initialEvents:
+		d.forcing.arm(s.cancel)
+	case d.streaming != nil && d.known() != nil:
+		return d.streaming.WatchKnown(s.ctx, options, d.known())
+	}
+	return d.source.Watch(s.ctx, options)
+}
+
 // next reads the stream.
 func (d *driver[T]) next() input {
 	s := d.stream
 	event, err := s.stream.Next(s.ctx)
+	for errors.Is(err, ErrWrongType) && s.ctx.Err() == nil {
+		d.skipped(err)
+		event, err = s.stream.Next(s.ctx)
+	}
 	if err != nil {
 		return d.failed(s.explain(err))
 	}
@@ -85,6 +103,12 @@ func (d *driver[T]) next() input {
 		// Only ADDED prolongs the initial events: a server that ignores the
 		// wish for them goes on with events of every kind.
 		s.silence.Reset(s.patient)
+	}
+	switch {
+	case event.Type == watch.Added:
+		d.taken++
+	case event.InitialEventsEnd && s.initial != nil && d.onlyForeign():
+		return d.failed(d.foreign)
 	}
 	d.event = event
 	return input{kind: inputEvent, event: eventInput{
@@ -99,6 +123,7 @@ func (d *driver[T]) close() {
 	}
 	s := d.stream
 	d.stream = nil
+	d.forcing.arm(nil)
 	s.stopTimers()
 	s.cancel(nil)
 	if s.stream != nil {

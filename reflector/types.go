@@ -18,7 +18,8 @@ type Object interface {
 
 // Page is one answer to a LIST.
 type Page[T any] struct {
-	// Items of this page, in the server's order.
+	// Items of this page, in the server's order. The slice belongs to who asked
+	// for the page, and is emptied as it is read.
 	Items []T
 	// ResourceVersion of the collection, the same on every page of one LIST.
 	ResourceVersion string
@@ -27,6 +28,9 @@ type Page[T any] struct {
 	// Remaining counts the items after this page; nil where the server does
 	// not say.
 	Remaining *int64
+	// Skipped says which items were left out, and why: errors that wrap
+	// ErrWrongType.
+	Skipped []error
 }
 
 // Event is one frame of a watch stream.
@@ -36,6 +40,9 @@ type Event[T any] struct {
 	Type watch.EventType
 	// Object is set for ADDED, MODIFIED and DELETED (the last state).
 	Object T
+	// Known is set instead of Object where the stream was opened by
+	// StreamingSource.WatchKnown and the consumer holds this version: its key.
+	Known string
 	// ResourceVersion of the event: the object's, or the bookmark's.
 	ResourceVersion string
 	// InitialEventsEnd marks the BOOKMARK that ends a watch-list's initial
@@ -62,7 +69,7 @@ type Source[T Object] interface {
 // Stream is an open watch, read by one goroutine.
 type Stream[T any] interface {
 	// Next waits for the next event. After an error the stream is of no more
-	// use: io.EOF says that the server ended it in an orderly way,
+	// use, unless it wraps ErrWrongType, which concerns one event only. io.EOF says that the server ended it in an orderly way,
 	// *apierrors.StatusError carries an ERROR event, *DecodeError tells of a
 	// frame that cannot be read; ctx.Err() when ctx ended first.
 	Next(ctx context.Context) (Event[T], error)
