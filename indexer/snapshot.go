@@ -33,6 +33,15 @@ func (s *Snapshot[T]) Get(key string) (T, bool) {
 	return zero, false
 }
 
+// Entry is Get that also returns the key as it is stored, for a caller whose own
+// key is part of a buffer and that would have to copy it.
+func (s *Snapshot[T]) Entry(key string) (stored string, object T, found bool) {
+	if _, at := s.objects.find(key); at != nil {
+		return at.key, at.value, true
+	}
+	return "", object, false
+}
+
 // All yields every key and object in key order, without copying.
 func (s *Snapshot[T]) All() iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
