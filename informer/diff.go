@@ -102,7 +102,7 @@ func (d *differ[T]) put(key string, obj T, replacing bool) {
 func (d *differ[T]) exchange(key string, was present[T], obj T, replacing bool) {
 	old := was.obj
 	switch {
-	case isNil(obj):
+	case isNil(obj) || replacing && any(old) == any(obj):
 		return
 	case !was.yes:
 		d.notify(notice[T]{kind: noticeAdd, initial: d.initial, obj: obj})

@@ -3,6 +3,7 @@ package informer
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,6 +18,8 @@ type ObjectError struct {
 // failures remembers the objects whose newest version could not be
 // transformed. Safe for concurrent use.
 type failures struct {
+	anonymous atomic.Int64 // results without the UID or resourceVersion that was received
+
 	mu    sync.Mutex // guards the rest
 	total int
 	byKey map[string]ObjectError
@@ -51,6 +54,20 @@ func (f *failures) replace(byKey map[string]ObjectError) {
 	defer f.mu.Unlock()
 	f.total += len(byKey)
 	f.byKey = byKey
+}
+
+// keys returns those of the standing failures, nil if there are none.
+func (f *failures) keys() map[string]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.byKey) == 0 {
+		return nil
+	}
+	keys := make(map[string]bool, len(f.byKey))
+	for key := range f.byKey {
+		keys[key] = true
+	}
+	return keys
 }
 
 // list returns the number of failures ever, and up to limit standing ones,

@@ -51,7 +51,6 @@ type Informer[T Object] struct {
 	maxPending int
 	index      *indexer.Indexer[T]
 	part       part[T]
-	failures   failures
 	news       news // of the reflector
 
 	// state is what readers and new handlers start from. Written by whoever
@@ -91,6 +90,7 @@ type feeder interface {
 // inlet is a sink of any type.
 type inlet[T Object] interface {
 	attach(queue *deltafifo.Queue[T])
+	trouble() *failures
 }
 
 // New makes an Informer for the collection that source lists and watches. It
@@ -114,7 +114,7 @@ func newInformer[S, T Object](source reflector.Source[S], transform func(S) (T, 
 		options.Reflector.Name = i.name
 	}
 	options.Reflector.Observer = i.news.observer(options.Reflector.Observer)
-	s := &sink[S, T]{transform: transform, failures: &i.failures}
+	s := &sink[S, T]{transform: transform, cached: i.Snapshot}
 	r, err := reflector.New(source, s, options.Reflector)
 	if err != nil {
 		return nil, fmt.Errorf("informer %q: %w", i.name, err)

@@ -1,7 +1,10 @@
 package informer
 
 import (
+	"sync/atomic"
+
 	"github.com/listwatch/listwatch/deltafifo"
+	"github.com/listwatch/listwatch/indexer"
 )
 
 // sink takes what one reflector received to a queue: it builds the key of each
@@ -10,18 +13,29 @@ import (
 type sink[S, T Object] struct {
 	queue     *deltafifo.Queue[T]
 	transform func(S) (T, error) // nil: S is T, and objects stay as they are
-	failures  *failures
+	failures  failures
+	cached    func() *indexer.Snapshot[T] // the newest
 
-	items   []deltafifo.Item[T] // since BeginReplace
-	dropped []int               // places in items that stand for a dropped object
+	held    atomic.Pointer[held[T]] // nil outside of replacements
+	items   []deltafifo.Item[T]     // since BeginReplace
+	dropped []int                   // places in items that stand for a dropped object
 	failed  map[string]ObjectError
 }
 
 // attach makes queue the one to write to, for a new run.
 func (s *sink[S, T]) attach(queue *deltafifo.Queue[T]) { s.queue = queue }
 
-// BeginReplace starts to collect a complete list.
-func (s *sink[S, T]) BeginReplace(string) { s.AbortReplace() }
+// trouble tells of the objects that could not be transformed.
+func (s *sink[S, T]) trouble() *failures { return &s.failures }
+
+// BeginReplace starts to collect a complete list, and fixes what is known.
+func (s *sink[S, T]) BeginReplace(string) {
+	s.AbortReplace()
+	h := &held[T]{snapshot: s.cached(), failed: s.failures.keys()}
+	s.held.Store(h)
+	// Most lists are as long as the last one.
+	s.items = make([]deltafifo.Item[T], 0, h.snapshot.Len())
+}
 
 // ReplaceItem adds an object to the list. One that cannot be transformed is
 // kept as a key without an object: it is known to exist, so that a cached
@@ -54,6 +68,7 @@ func (s *sink[S, T]) EndReplace(resourceVersion string) {
 
 // AbortReplace forgets what was collected.
 func (s *sink[S, T]) AbortReplace() {
+	s.held.Store(nil)
 	s.items, s.dropped, s.failed = nil, nil, nil
 }
 

@@ -39,7 +39,27 @@ func pending(t *testing.T, queue *deltafifo.Queue[*thing]) (out []string) {
 }
 
 func newSink(transform func(*thing) (*thing, error)) *sink[*thing, *thing] {
-	return &sink[*thing, *thing]{queue: deltafifo.New[*thing](deltafifo.Options{}), transform: transform, failures: &failures{}}
+	return &sink[*thing, *thing]{
+		queue: deltafifo.New[*thing](deltafifo.Options{}), transform: transform, cached: emptySnapshot,
+	}
+}
+
+type snapshotOfThings = indexer.Snapshot[*thing]
+
+func emptySnapshot() *snapshotOfThings {
+	return snapshotOf()
+}
+
+func snapshotOf(objects ...*thing) *indexer.Snapshot[*thing] {
+	x, err := indexer.New(indexer.Options[*thing]{})
+	if err != nil {
+		panic(err)
+	}
+	var changes []indexer.Change[*thing]
+	for _, obj := range objects {
+		changes = append(changes, indexer.Change[*thing]{Key: keyOf(obj), Object: obj})
+	}
+	return x.Apply(changes, "1")
 }
 
 func TestTheSinkQueuesAReplacementWhenItIsComplete(t *testing.T) {

@@ -62,6 +62,10 @@ type TransformStatus struct {
 	// cache because of that, and Objects are the first few of them by key.
 	Standing int
 	Objects  []ObjectError
+	// Anonymous is the number of objects received, since New, that the transform
+	// took the UID or the resourceVersion off. Such objects count as changed in
+	// every list, and are decoded anew each time.
+	Anonymous int64
 }
 
 // Status returns a picture of the Informer. It takes a few microseconds, and
@@ -82,7 +86,8 @@ func (i *Informer[T]) Status() Status {
 		}
 		s.IndexErrors = append(s.IndexErrors, err)
 	}
-	s.Transform.Failures, s.Transform.Standing, s.Transform.Objects = i.failures.list(maxListed)
+	s.Transform.Failures, s.Transform.Standing, s.Transform.Objects = i.part.sink.trouble().list(maxListed)
+	s.Transform.Anonymous = i.part.sink.trouble().anonymous.Load()
 
 	i.mu.Lock()
 	defer i.mu.Unlock()

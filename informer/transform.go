@@ -24,6 +24,9 @@ func (s *sink[S, T]) apply(key string, received S) (T, *ObjectError) {
 	var zero T
 	switch {
 	case err == nil:
+		if was.uid != "" && out.GetUID() == "" || was.resourceVersion != "" && out.GetResourceVersion() == "" {
+			s.failures.anonymous.Add(1)
+		}
 		return out, nil
 	case errors.Is(err, ErrDrop):
 		return zero, nil
