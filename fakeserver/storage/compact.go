@@ -30,7 +30,13 @@ func (m *Memory) forget(revision int64) {
 	for _, node := range m.all.index[:m.all.search(revision)] {
 		key := node.event.KV.Key
 		touched[topicOf(key)] = struct{}{}
-		if past, ok := m.history.Get(key); ok && past.compact(revision) {
+		past, ok := m.history.Get(key)
+		if !ok {
+			continue
+		}
+		freed, empty := past.compact(revision)
+		m.size -= freed
+		if empty {
 			m.history.Delete(key)
 		}
 	}

@@ -11,6 +11,14 @@ type version struct {
 	kv       *KeyValue
 }
 
+// size in bytes, of key and value.
+func (v version) size() int64 {
+	if v.kv == nil {
+		return 0
+	}
+	return int64(len(v.kv.Key) + len(v.kv.Value))
+}
+
 // versions is the history of one key. Invariant: revisions grow.
 type versions struct {
 	list []version
@@ -37,19 +45,22 @@ func (v *versions) upTo(revision int64) int {
 	return sort.Search(len(v.list), func(i int) bool { return v.list[i].revision > revision })
 }
 
-// compact forgets what is not needed to read at revision or later, and reports
-// whether nothing is left.
-func (v *versions) compact(revision int64) (empty bool) {
+// compact forgets what is not needed to read at revision or later. It returns the
+// size of that, and whether nothing is left.
+func (v *versions) compact(revision int64) (freed int64, empty bool) {
 	i := v.upTo(revision)
 	if i == 0 {
-		return len(v.list) == 0
+		return 0, len(v.list) == 0
 	}
 	keep := i - 1
 	if v.list[keep].kv == nil {
 		keep++ // a deletion is the same as nothing
 	}
 	if keep > 0 {
+		for _, old := range v.list[:keep] {
+			freed += old.size()
+		}
 		v.list = slices.Clone(v.list[keep:])
 	}
-	return len(v.list) == 0
+	return freed, len(v.list) == 0
 }

@@ -18,6 +18,8 @@ type eventLog struct {
 	tail *logNode
 	// index holds the retained nodes, for starting in the middle.
 	index []*logNode
+	// usage is that of the newest versions of the keys whose events are here.
+	usage Usage
 	// changed is closed at the next append, or when watches may deliver more than
 	// before; nil while nobody waits.
 	changed chan struct{}
@@ -40,6 +42,7 @@ func (l *eventLog) append(event *Event) {
 	l.tail.next = node
 	l.tail = node
 	l.index = append(l.index, node)
+	l.usage.follow(event)
 	l.wake()
 }
 

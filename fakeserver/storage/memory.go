@@ -22,6 +22,8 @@ type Memory struct {
 	live *btree.Map[string, *KeyValue]
 	// history holds every retained version of every key, deletions included.
 	history *btree.Map[string, *versions]
+	// size is that of history in bytes.
+	size int64
 	// all logs every event, topics those under one first segment.
 	all    *eventLog
 	topics map[string]*eventLog
@@ -146,13 +148,15 @@ func (m *Memory) record(event *Event) {
 		past = &versions{}
 		m.history.Set(key, past)
 	}
+	added := version{revision: event.KV.ModRevision}
 	if event.Type == Delete {
 		m.live.Delete(key)
-		past.add(version{revision: event.KV.ModRevision})
 	} else {
 		m.live.Set(key, &event.KV)
-		past.add(version{revision: event.KV.ModRevision, kv: &event.KV})
+		added.kv = &event.KV
 	}
+	past.add(added)
+	m.size += added.size()
 	m.all.append(event)
 	if log := m.topic(topicOf(key)); log != m.all {
 		log.append(event)

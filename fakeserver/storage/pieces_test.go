@@ -33,25 +33,28 @@ func TestThePrefixEndIsTheLeastKeyAfterAllOfThePrefix(t *testing.T) {
 }
 
 func TestCompactedVersionsKeepWhatLaterReadsNeed(t *testing.T) {
-	one, two := &KeyValue{ModRevision: 2}, &KeyValue{ModRevision: 6}
+	one, two := &KeyValue{Key: "/k", Value: []byte("one"), ModRevision: 2}, &KeyValue{ModRevision: 6}
 	for _, c := range []struct {
 		at    int64
 		left  int
-		empty bool
+		freed int64
 	}{
-		{1, 3, false}, {2, 3, false}, {3, 3, false}, {4, 1, false}, {6, 1, false}, {9, 1, false},
+		{1, 3, 0}, {2, 3, 0}, {3, 3, 0}, {4, 1, 5}, {6, 1, 5}, {9, 1, 5},
 	} {
 		v := &versions{list: []version{{2, one}, {4, nil}, {6, two}}}
-		if empty := v.compact(c.at); empty != c.empty || len(v.list) != c.left {
-			t.Errorf("at %d: %v left, empty %v", c.at, v.list, empty)
+		if freed, empty := v.compact(c.at); empty || freed != c.freed || len(v.list) != c.left {
+			t.Errorf("at %d: %v left, %d bytes freed, empty %v", c.at, v.list, freed, empty)
 		}
 		if c.at >= 6 && v.at(c.at) != two {
 			t.Errorf("at %d: the newest is lost", c.at)
 		}
 	}
 	gone := &versions{list: []version{{2, one}, {4, nil}}}
-	if gone.compact(3) || !gone.compact(4) {
-		t.Error("a deleted key is kept, or was forgotten too early")
+	if _, empty := gone.compact(3); empty {
+		t.Error("a deleted key was forgotten too early")
+	}
+	if freed, empty := gone.compact(4); !empty || freed != 5 {
+		t.Errorf("a deleted key is kept: %d bytes freed", freed)
 	}
 }
 
