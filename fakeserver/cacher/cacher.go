@@ -24,6 +24,8 @@ type Cacher struct {
 	pages     flights[pageKey, storedPage]
 	// resumed is when the feed last tried to watch again; only the feed uses it.
 	resumed time.Time
+	// bookmarked counts the store's progress notifications; only the feed uses it.
+	bookmarked int
 
 	mu sync.Mutex
 	// All below is guarded by mu, which nobody holds while calling out, waiting
@@ -61,7 +63,7 @@ func New(options Options) (*Cacher, error) {
 		options:   options,
 		group:     worker.New(context.Background()),
 		buckets:   buckets{born: time.Now(), seed: rand.Uint64()},
-		metrics:   newMetrics(options.Recorder, options.GroupResource),
+		metrics:   newMetrics(&options),
 		readiness: newReadiness(),
 		window:    newWindow(&options),
 		watchers:  newRegistry(&options),
@@ -131,36 +133,38 @@ func (c *Cacher) replace(items []*Item, rv uint64) {
 	reached := c.waiters.reached(rv)
 	c.mu.Unlock()
 	closeAll(reached)
-	c.metrics.at(rv, len(items))
+	c.metrics.at(rv)
 }
 
-// apply adds events of the feed, and wakes each watcher once for all of them.
-func (c *Cacher) apply(batch []arrival) {
+// apply adds events that the feed heard of at a time, and wakes each watcher once
+// for all of them.
+func (c *Cacher) apply(batch []arrival, heard time.Time) {
 	if len(batch) == 0 {
 		return
 	}
 	now := time.Now()
+	lag := now.Sub(heard)
 	c.mu.Lock()
 	if c.readiness.phase != ready { // a read found out that the store went back
 		c.mu.Unlock()
 		return
 	}
 	for _, arrived := range batch {
-		c.applyOne(arrived, now)
+		c.applyOne(arrived, now, lag)
 	}
 	woken := c.watchers.takeWoken()
 	reached := c.waiters.reached(c.rv)
-	rv, size := c.rv, c.writer.Len()
+	rv := c.rv
 	c.mu.Unlock()
 	closeAll(reached)
 	wakeAll(woken)
 	clear(woken)
 	c.metrics.cached(float64(len(batch)))
-	c.metrics.at(rv, size)
+	c.metrics.at(rv)
 }
 
 // applyOne adds one event. It needs mu.
-func (c *Cacher) applyOne(arrived arrival, now time.Time) {
+func (c *Cacher) applyOne(arrived arrival, now time.Time, lag time.Duration) {
 	var prev *Item
 	next := arrived.next
 	if next != nil {
@@ -174,7 +178,7 @@ func (c *Cacher) applyOne(arrived arrival, now time.Time) {
 		return
 	}
 	c.latest = state{}
-	added := &change{rv: arrived.rv, at: now, prev: prev, next: next}
+	added := &change{rv: arrived.rv, at: now, lag: lag, prev: prev, next: next}
 	if c.window.due(c.writer.Len()) {
 		added.state = c.state()
 	}
@@ -198,11 +202,9 @@ func (c *Cacher) progressed(rv uint64) {
 	now := time.Now()
 	c.mu.Lock()
 	var reached []chan struct{}
-	size := 0
 	if c.readiness.phase == ready {
 		c.rv = max(c.rv, rv)
 		reached = c.waiters.reached(c.rv)
-		size = c.writer.Len()
 	}
 	answered, again := c.progress.arrived(now)
 	c.mu.Unlock()
@@ -211,7 +213,7 @@ func (c *Cacher) progressed(rv uint64) {
 	if again != nil {
 		again.RequestProgress()
 	}
-	c.metrics.at(rv, size)
+	c.metrics.at(rv)
 }
 
 // interrupted handles the end of a generation: what comes next does not follow

@@ -98,7 +98,7 @@ const batchSize = 8
 
 // feed handles events of the store's watch.
 func (c *Cacher) feed(ctx context.Context, events []storage.Event) error {
-	reached := c.reached()
+	heard, reached := time.Now(), c.reached()
 	size := batchSize
 	if limit := c.options.LagLimit; limit > 0 {
 		size = min(size, limit) // so that it takes more than one to be too slow
@@ -107,7 +107,7 @@ func (c *Cacher) feed(ctx context.Context, events []storage.Event) error {
 	for _, event := range events {
 		revision := uint64(event.KV.ModRevision)
 		if len(batch) == size || event.Type == storage.Progress {
-			c.apply(batch)
+			c.apply(batch, heard)
 			batch = batch[:0]
 		}
 		if event.Type == storage.Progress {
@@ -120,19 +120,21 @@ func (c *Cacher) feed(ctx context.Context, events []storage.Event) error {
 		c.metrics.received(1)
 		arrived, err := c.arrive(ctx, event, reached)
 		if err != nil {
-			c.apply(batch)
+			c.apply(batch, heard)
 			return err
 		}
 		batch = append(batch, arrived)
 		reached = revision
 	}
-	c.apply(batch)
+	c.apply(batch, heard)
 	return nil
 }
 
 // feedProgress handles the store's word that there is nothing else up to revision.
 func (c *Cacher) feedProgress(ctx context.Context, revision, reached uint64) error {
+	c.bookmarked++
 	c.metrics.progress(1)
+	c.metrics.progressNow(float64(c.bookmarked))
 	if revision < reached {
 		return c.verify(ctx, reached)
 	}

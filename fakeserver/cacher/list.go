@@ -115,10 +115,8 @@ func (c *Cacher) current() (state, uint64, error) {
 // read answers with a page of a state.
 func (c *Cacher) read(from state, rv uint64, opts *ListOptions, need listNeed) ListResult {
 	found := from.list(&opts.Predicate, need.from, need.limit)
-	c.metrics.fromCache.list(found.fetched, len(found.items))
-	c.metrics.cacheLists(1)
-	c.metrics.cacheFetched(float64(found.fetched))
-	c.metrics.cacheReturned(float64(len(found.items)))
+	c.metrics.fromCache.list(&found)
+	c.metrics.cacheLists.list(&found)
 	return answer(found, &opts.Predicate, rv)
 }
 

@@ -8,7 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listwatch/listwatch/fakeserver/storage"
 )
 
 func TestMetricsAreDescribedOnce(t *testing.T) {
@@ -17,10 +21,10 @@ func TestMetricsAreDescribedOnce(t *testing.T) {
 		if seen[m.Name] || m.Help == "" || m.Kind == 0 || (m.Kind == Histogram) != (m.Buckets != nil) || !slices.IsSorted(m.Buckets) {
 			t.Errorf("%+v", m)
 		}
-		if len(m.Labels) < 2 || m.Labels[0] != "group" || m.Labels[1] != "resource" {
+		if !slices.Contains(m.Labels, "group") || !slices.Contains(m.Labels, "resource") {
 			t.Errorf("%s has the labels %v", m.Name, m.Labels)
 		}
-		if (m.Kind == Counter) != strings.HasSuffix(m.Name, "_total") && m.Name != "apiserver_watch_shards_total" {
+		if (m.Kind == Counter) != strings.HasSuffix(m.Name, "_total") && m.Name != "apiserver_watch_shards_total" { // as kube-apiserver has it
 			t.Errorf("%s is of kind %v", m.Name, m.Kind)
 		}
 		seen[m.Name] = true
@@ -39,7 +43,8 @@ type labelChecker struct {
 
 func (l labelChecker) Series(metric Metric, labels []string) func(float64) {
 	l.seen[metric.Name]++
-	if len(labels) != len(metric.Labels) || labels[0] != "apps" || labels[1] != "deployments" {
+	group, resource := slices.Index(metric.Labels, "group"), slices.Index(metric.Labels, "resource")
+	if len(labels) != len(metric.Labels) || labels[group] != "apps" || labels[resource] != "deployments" {
 		l.t.Errorf("%s: %v for %v", metric.Name, labels, metric.Labels)
 	}
 	return func(float64) {}
@@ -47,7 +52,7 @@ func (l labelChecker) Series(metric Metric, labels []string) func(float64) {
 
 func TestEveryMetricHasItsSeriesFromTheStart(t *testing.T) {
 	l := labelChecker{t: t, seen: map[string]int{}}
-	newMetrics(l, schema.GroupResource{Group: "apps", Resource: "deployments"})
+	newMetrics(&Options{Recorder: l, GroupResource: schema.GroupResource{Group: "apps", Resource: "deployments"}})
 	for _, m := range Metrics() {
 		if l.seen[m.Name] == 0 {
 			t.Errorf("%s is never recorded", m.Name)
@@ -83,26 +88,67 @@ func TestReadsAndEventsAreMeasured(t *testing.T) {
 		r.list(ListOptions{Predicate: one, ResourceVersion: "3", Match: exact}) // 1 of 1, from the store
 		r.expect(r.watch(WatchOptions{ResourceVersion: "0", SendInitialEvents: ptr(true)}), "ADDED n/a@2", "ADDED o/a@4")
 		recorder.expect(t, map[string]float64{
-			"apiserver_storage_events_received_total":                    4,
-			"apiserver_watch_cache_events_received_total":                4,
-			"apiserver_watch_cache_events_dispatched_total":              4,
-			"apiserver_watch_cache_resource_version":                     5,
-			"apiserver_resource_objects":                                 2,
-			"apiserver_watch_cache_initializations_total":                1,
-			"apiserver_cache_list_total ":                                4,
-			"apiserver_cache_list_fetched_objects_total ":                7,
-			"apiserver_cache_list_returned_objects_total":                6,
-			"apiserver_storage_list_total watchcache ":                   4,
-			"apiserver_storage_list_evaluated_objects_total watchcache ": 7,
-			"apiserver_storage_list_total etcd ":                         1,
-			"apiserver_storage_list_fetched_objects_total etcd ":         1,
-			"apiserver_storage_list_returned_objects_total etcd ":        1,
-			"apiserver_watch_cache_consistent_read_total true false":     1,
-			"watch_cache_capacity":                                       100,
+			"apiserver_storage_events_received_total":                   4,
+			"apiserver_watch_cache_events_received_total":               4,
+			"apiserver_watch_cache_events_dispatched_total":             4,
+			"apiserver_watch_cache_resource_version":                    5,
+			"apiserver_watch_cache_initializations_total":               1,
+			"apiserver_cache_list_total ":                               4,
+			"apiserver_cache_list_fetched_objects_total ":               7,
+			"apiserver_cache_list_returned_objects_total":               6,
+			"apiserver_storage_list_total watchcache ":                  4,
+			"apiserver_storage_list_evaluated_objects_total watchcache": 7,
+			"apiserver_storage_list_total etcd ":                        2, // the cache's own is the first
+			"apiserver_storage_list_fetched_objects_total etcd ":        1,
+			"apiserver_storage_list_returned_objects_total etcd":        1,
+			"apiserver_watch_cache_consistent_read_total true false":    1,
+			"watch_cache_capacity":                                      100,
 		})
-		if got := recorder.count("apiserver_watch_events_dispatch_duration_seconds cache_to_watcher"); got != 4 {
-			t.Errorf("%d deliveries were timed", got)
+		for name, want := range map[string]int{
+			"apiserver_watch_events_dispatch_duration_seconds storage_to_cache": 4,
+			"apiserver_watch_events_dispatch_duration_seconds cache_to_watcher": 4,
+			"apiserver_watch_events_dispatch_duration_seconds total":            4,
+			"apiserver_storage_list_duration_seconds false":                     2,
+		} {
+			if got := recorder.count(name); got != want {
+				t.Errorf("%s has %d values, want %d", name, got, want)
+			}
 		}
+	})
+}
+
+// decodeSlowly takes a second.
+//
+// bubble: only rigs in bubbles decode with it
+func decodeSlowly(kv storage.KeyValue) (runtime.Object, error) {
+	time.Sleep(time.Second)
+	return decodeMeta(kv)
+}
+
+func TestTheStagesOfAnEventAddUp(t *testing.T) {
+	recorder := newMemoryRecorder()
+	slow := func(o *Options) { o.Recorder, o.Decode = recorder, decodeSlowly }
+	inBubble(t, slow, func(r *rig) {
+		w := r.watch(WatchOptions{ResourceVersion: "1"})
+		r.put("n/a", "")
+		time.Sleep(3 * time.Second)
+		r.expect(w, "ADDED n/a@2")
+		const stages = "apiserver_watch_events_dispatch_duration_seconds "
+		recorder.expect(t, map[string]float64{stages + "storage_to_cache": 1, stages + "cache_to_watcher": 2, stages + "total": 3})
+	})
+}
+
+func TestAListNamesTheIndexThatItUsed(t *testing.T) {
+	recorder := newMemoryRecorder()
+	inBubble(t, func(o *Options) { o.Fields, o.TriggerField = fieldsByLabel, "x"; o.Recorder = recorder }, func(r *rig) {
+		r.list(ListOptions{Predicate: Predicate{Fields: fields.OneTermEqualSelector("x", "1")}, ResourceVersion: "0"})
+		r.list(ListOptions{ResourceVersion: "0"})
+		recorder.expect(t, map[string]float64{
+			"apiserver_cache_list_total f:x":              1,
+			"apiserver_cache_list_total ":                 1,
+			"apiserver_storage_list_total watchcache f:x": 1,
+			"apiserver_storage_list_total watchcache ":    1,
+		})
 	})
 }
 

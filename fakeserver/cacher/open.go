@@ -3,6 +3,7 @@ package cacher
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/listwatch/listwatch/fakeserver/storage"
 )
@@ -122,10 +123,12 @@ func (c *Cacher) listStore(ctx context.Context) ([]*Item, int64, error) {
 	var items []*Item
 	opts := storage.ListOptions{Limit: c.options.PageSize}
 	for {
+		began := time.Now()
 		result, err := c.options.Store.List(ctx, c.options.Prefix, opts)
 		if err != nil {
 			return nil, 0, err
 		}
+		before := len(items)
 		for _, kv := range result.KVs {
 			item, err := c.itemOf(kv)
 			if err != nil {
@@ -133,6 +136,7 @@ func (c *Cacher) listStore(ctx context.Context) ([]*Item, int64, error) {
 			}
 			items = append(items, item)
 		}
+		c.metrics.listedStore(began, &page{items: items[before:], fetched: len(result.KVs)})
 		if !result.More || len(result.KVs) == 0 {
 			return items, result.Revision, nil
 		}

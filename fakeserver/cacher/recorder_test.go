@@ -1,7 +1,7 @@
 package cacher
 
 import (
-	"strings"
+	"slices"
 	"sync"
 )
 
@@ -16,9 +16,14 @@ func newMemoryRecorder() *memoryRecorder {
 	return &memoryRecorder{values: map[string]float64{}, counts: map[string]int{}}
 }
 
-// Series names a series by its metric and the labels after group and resource.
+// Series names a series by its metric and its labels but group and resource.
 func (m *memoryRecorder) Series(metric Metric, labels []string) func(float64) {
-	name := strings.Join(append([]string{metric.Name}, labels[2:]...), " ")
+	name := metric.Name
+	for i, label := range metric.Labels {
+		if !slices.Contains(perResource, label) {
+			name += " " + labels[i]
+		}
+	}
 	return func(value float64) {
 		m.mu.Lock()
 		defer m.mu.Unlock()

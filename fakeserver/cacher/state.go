@@ -27,8 +27,10 @@ type page struct {
 	next string
 	// remaining counts the keys from next on that are in scope.
 	remaining int
-	// fetched counts the items that were looked at.
+	// fetched counts the items that were looked at, which those were that an index
+	// led to if byIndex.
 	fetched int
+	byIndex bool
 }
 
 // bounds returns the first key of a namespace ("" for all) and the first one
@@ -67,6 +69,7 @@ func (s state) list(predicate *Predicate, from string, limit int64) page {
 	}
 	first, end := bounds(predicate.Namespace)
 	result := page{items: []*Item{}}
+	_, result.byIndex = s.byTrigger.serves(predicate)
 	if !predicate.selective() {
 		size := max(0, s.rank(end)-s.rank(max(first, from)))
 		if limit > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/listwatch/listwatch/fakeserver/storage"
 )
@@ -57,6 +58,7 @@ func (c *Cacher) listFromStore(ctx context.Context, opts *ListOptions, need list
 		key.read.From, key.read.Limit = max(key.read.From, key.prefix+opts.Name), 1
 	}
 	var found page
+	defer func(began time.Time) { c.metrics.listedStore(began, &found) }(time.Now())
 	for {
 		read, err := c.readPage(ctx, key)
 		if err != nil {
@@ -67,7 +69,6 @@ func (c *Cacher) listFromStore(ctx context.Context, opts *ListOptions, need list
 		}
 		key.read.Revision = read.Revision
 		if !c.collect(&found, read, opts, need.limit) || need.single {
-			c.metrics.fromStore.list(found.fetched, len(found.items))
 			return answer(found, &opts.Predicate, uint64(read.Revision)), nil
 		}
 		// A selector left the page short: read further, in growing steps.

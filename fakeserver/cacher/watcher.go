@@ -165,7 +165,7 @@ func (w *Watcher) takeChange(into *Event) bool {
 		return false
 	}
 	if w.cacher.options.Recorder != nil {
-		w.cacher.metrics.cacheToWatcher(time.Since(next.change.at).Seconds())
+		w.cacher.metrics.taken(next.change)
 	}
 	into.Type, into.Item, into.ResourceVersion = next.kind, next.change.next, next.change.rv
 	if next.kind == watch.Deleted {

@@ -14,6 +14,8 @@ type change struct {
 	seq uint64
 	rv  uint64
 	at  time.Time
+	// lag is what the cache was later than the store's word of it.
+	lag time.Duration
 	// prev and next are the versions before and after; one of them may be nil.
 	prev, next *Item
 	// state is the collection after the change, where somebody took the trouble to
