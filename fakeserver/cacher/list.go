@@ -57,6 +57,9 @@ func (c *Cacher) List(ctx context.Context, opts ListOptions) (ListResult, error)
 
 // view looks what the cache has for a need.
 func (c *Cacher) view(need listNeed) listView {
+	if need.kind == exactState {
+		c.heedCompaction()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	view := listView{phase: c.readiness.phase, ahead: need.rv > c.rv}

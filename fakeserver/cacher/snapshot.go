@@ -14,6 +14,26 @@ func (c *Cacher) state() state {
 	return c.latest
 }
 
+// Forgetful is what a Store may be that compacts by itself.
+type Forgetful interface {
+	// Compacted returns the oldest revision that can still be read.
+	Compacted() int64
+}
+
+// heedCompaction drops states that the store has forgotten by itself: who asks for
+// one is to get the same answer whether the cache has it or not. Watches may still
+// begin there, as on a real server, whose window does not mind compaction.
+func (c *Cacher) heedCompaction() {
+	store, ok := c.options.Store.(Forgetful)
+	if !ok {
+		return
+	}
+	compacted := uint64(max(0, store.Compacted()))
+	c.mu.Lock()
+	c.window.forget(compacted)
+	c.mu.Unlock()
+}
+
 // hasSnapshot says whether the state at rv, which the cache has reached, is known
 // and to be relied on. It needs mu.
 func (c *Cacher) hasSnapshot(rv uint64) bool { return rv >= c.trusted && c.window.knows(rv) }

@@ -225,8 +225,16 @@ func (w *window) keep(seq uint64, made state) {
 // compact forgets what was before rv. Changes stay for the watchers that have
 // not read them yet; no new watcher gets at them.
 func (w *window) compact(rv uint64) {
-	w.compacted = max(w.compacted, rv)
 	w.floor = max(w.floor, rv)
+	w.forget(rv)
+}
+
+// forget drops the states before rv.
+func (w *window) forget(rv uint64) {
+	if rv <= w.compacted {
+		return
+	}
+	w.compacted = rv
 	last := w.after(rv)
 	if last == w.start {
 		return

@@ -24,8 +24,7 @@
 //
 // Leases, transactions over several keys, and a bound on how long one Watch may
 // lag: Memory keeps what an open Watch has not read yet, also when it was
-// compacted. That caches hear of a compaction that nobody asked for: they may
-// serve what they still hold of the history before it.
+// compacted.
 //
 // # Goroutines
 //
