@@ -30,12 +30,13 @@ type collection struct {
 
 // newCollection is the collection of a stored kind.
 func (s *Server) newCollection(kind *storedKind) *collection {
+	store := s.metrics.measure(s.options.Store, kind)
 	tuning := s.options.Cache
-	tuning.Store, tuning.Prefix, tuning.GroupResource = s.options.Store, kind.prefix, kind.resource
+	tuning.Store, tuning.Prefix, tuning.GroupResource = store, kind.prefix, kind.resource
 	tuning.Decode = func(kv storage.KeyValue) (runtime.Object, error) { return decodeStored(kind, kv) }
 	tuning.Fields, tuning.TriggerField, tuning.Trigger = kind.labels.set, kind.trigger.field, kind.trigger.of
 	tuning.Recorder = s.metrics
-	return &collection{kind: kind, store: s.options.Store, tuning: tuning}
+	return &collection{kind: kind, store: store, tuning: tuning}
 }
 
 // making is one attempt to make the cacher. done is closed when the rest is set.

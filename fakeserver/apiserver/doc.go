@@ -17,7 +17,8 @@
 // answers are compressed for those who take it, and so are watches that serve as
 // lists. Watches also work by the old paths below /watch/ and over websockets.
 // Events are read as from a server that does not cache them, see uncached.
-// /metrics is in the format of Prometheus, with the names of kube-apiserver.
+// /metrics is in the format of Prometheus, with the names, labels and buckets of
+// kube-apiserver; the store stands for etcd there.
 //
 // Writes track who manages which fields, with the schemas of client-go's apply
 // configurations. These take some 140 ms to parse, which the first write of a

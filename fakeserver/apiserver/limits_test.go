@@ -19,7 +19,7 @@ import (
 
 // stuck is a store whose reads wait for their context.
 type stuck struct {
-	storage.Store
+	*storage.Memory
 	active bool
 }
 
@@ -28,13 +28,13 @@ func (s *stuck) Get(ctx context.Context, key string, revision int64) (storage.Ke
 		<-ctx.Done()
 		return storage.KeyValue{}, ctx.Err()
 	}
-	return s.Store.Get(ctx, key, revision)
+	return s.Memory.Get(ctx, key, revision)
 }
 
 func stuckRig(options Options) (*rig, *stuck) {
 	memory := storage.NewMemory()
 	bubble.Cleanup(memory.Close)
-	store := &stuck{Store: memory}
+	store := &stuck{Memory: memory}
 	options.Store = store
 	return newRig(bubble.TB(), options), store
 }

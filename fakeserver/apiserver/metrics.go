@@ -22,6 +22,7 @@ type metrics struct {
 	requests, watchEvents, terminations      *prometheus.CounterVec
 	durations, sizes, eventSizes, watchLists *prometheus.HistogramVec
 	longRunning, inFlight                    *prometheus.GaugeVec
+	store                                    requestMetrics
 
 	mu      sync.Mutex // guards vectors
 	vectors map[string]any
@@ -30,6 +31,7 @@ type metrics struct {
 var (
 	requestLabels = []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}
 	streamLabels  = []string{"group", "version", "resource"}
+	storeLabels   = []string{"operation", "group", "resource"}
 	// latencyBuckets are in seconds.
 	latencyBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
 )
@@ -69,7 +71,14 @@ func newMetrics() *metrics {
 	m.eventSizes = histogram("apiserver_watch_events_sizes", "Sizes of those events in bytes.",
 		prometheus.ExponentialBuckets(1024, 2, 8), streamLabels...)
 	m.watchLists = histogram("apiserver_watch_list_duration_seconds", "Time until the initial events of a watch were sent.",
-		latencyBuckets, "group", "version", "resource", "scope")
+		latencyBuckets[2:], "group", "version", "resource", "scope")
+	m.store = requestMetrics{
+		seconds: histogram("etcd_request_duration_seconds", "Duration of requests to the store.", latencyBuckets, storeLabels...),
+		total:   counter("etcd_requests_total", "Requests to the store.", storeLabels...),
+		failed:  counter("etcd_request_errors_total", "Requests to the store that failed.", storeLabels...),
+	}
+	// There are no leases: nothing is ever observed.
+	histogram("etcd_lease_object_counts", "Objects of one lease.", []float64{10, 50, 100, 500, 1000, 2500, 5000}).WithLabelValues()
 	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true})
 	return m
 }

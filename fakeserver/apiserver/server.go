@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -62,6 +64,7 @@ func New(options Options) (*Server, error) {
 			}
 		}
 	}
+	s.metrics.registry.MustRegister(newUsage(options.Store, slices.Collect(maps.Keys(s.collections))))
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, name := range systemNamespaces {
 		if err := s.createSystemNamespace(name); err != nil {

@@ -116,6 +116,24 @@ func TestSnapshotsAreKeptSparselyAndForgottenByCompaction(t *testing.T) {
 	})
 }
 
+func TestStatesThatTheStoreForgotByItselfAreNotServed(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		for range 10 {
+			r.put("n/a", "")
+		}
+		r.expectList(ListOptions{ResourceVersion: "4", Match: exact}, "n/a@4")
+		if err := r.memory.Compact(r.ctx, 6); err != nil { // and nobody tells the cacher
+			t.Fatal(err)
+		}
+		_, err := r.cacher.List(r.ctx, ListOptions{ResourceVersion: "5", Match: exact})
+		if got := status(err).ErrStatus; got.Code != 410 {
+			t.Errorf("got %v", got)
+		}
+		r.expectList(ListOptions{ResourceVersion: "6", Match: exact}, "n/a@6")
+		r.expect(r.watch(WatchOptions{ResourceVersion: "5"}), "MODIFIED n/a@6") // the window has it
+	})
+}
+
 func TestTheNewestStateIsMadeOnlyWhenItIsAskedFor(t *testing.T) {
 	inBubble(t, nil, func(r *rig) {
 		r.put("n/a", "")

@@ -18,7 +18,7 @@
 // goroutine at a time, except RequestProgress and Close, which anybody may call.
 //
 // Memory compacts by itself what is older than five minutes, as kube-apiserver
-// makes etcd do, or what MemoryOptions say.
+// makes etcd do, or what MemoryOptions say; Compacted tells how far it got.
 //
 // # Not promised
 //
