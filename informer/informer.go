@@ -52,6 +52,8 @@ type Informer[T Object] struct {
 	index      *indexer.Indexer[T]
 	part       part[T]
 	news       news // of the reflector
+	sizer      sizer[T]
+	processing latency
 
 	// state is what readers and new handlers start from. Written by whoever
 	// holds the token in writing: the apply loop, AddIndex, or the end of Run.
@@ -247,9 +249,11 @@ func (i *Informer[T]) apply(ctx context.Context, queue *deltafifo.Queue[T]) {
 		if err != nil {
 			return
 		}
+		popped := time.Now()
 		i.writing <- struct{}{}
 		i.applyBatch(&d, batch)
 		<-i.writing
+		i.processing.observe(time.Since(popped))
 		clear(batch) // keep no object alive while waiting
 		d.release()
 	}
