@@ -7,7 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -17,6 +19,9 @@ import (
 func toPage[T Object](list runtime.Object) (Page[T], error) {
 	if isNil(list) {
 		return Page[T]{}, malformed("list", "the client returned nothing")
+	}
+	if isTable(list) {
+		return Page[T]{}, malformed("list", "got a Table")
 	}
 	accessor, err := meta.ListAccessor(list)
 	if err != nil {
@@ -90,7 +95,24 @@ func toObject[T Object](subject string, object runtime.Object) (T, error) {
 	if !ok {
 		return want, &DecodeError{Subject: subject, Err: fmt.Errorf("%w: got %T, want %T", ErrWrongType, object, want)}
 	}
+	if isTable(object) {
+		return want, &DecodeError{Subject: subject, Err: fmt.Errorf("%w: got a Table", ErrWrongType)}
+	}
 	return typed, nil
+}
+
+// isTable recognises a Table that was decoded without its type. As a list it
+// looks like one without items, as an object like one without a name: taken for
+// what it looks like, it would empty the collection (kubernetes#132926).
+func isTable(object runtime.Object) bool {
+	var kind schema.GroupVersionKind
+	switch object := object.(type) {
+	case *unstructured.Unstructured:
+		kind = object.GroupVersionKind()
+	case *unstructured.UnstructuredList:
+		kind = object.GroupVersionKind()
+	}
+	return kind.Kind == "Table" && kind.Group == metav1.GroupName
 }
 
 // asDecodeError wraps err unless it is a *DecodeError already.

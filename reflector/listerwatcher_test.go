@@ -93,6 +93,34 @@ func TestAListItemOfAnotherTypeIsLeftOut(t *testing.T) {
 	}
 }
 
+// kubernetes#132926
+func TestATableDecodedWithoutItsTypeIsNeitherAListNorAnObject(t *testing.T) {
+	for _, version := range []string{"v1", "v1beta1"} {
+		table := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "meta.k8s.io/" + version, "kind": "Table", "metadata": map[string]any{"resourceVersion": "10"}, "rows": []any{},
+		}}
+		list, err := table.ToList() // as the dynamic client does
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = FromListerWatcher[*unstructured.Unstructured](answers(list, nil)).List(t.Context(), metav1.ListOptions{})
+		if _, ok := errors.AsType[*DecodeError](err); !ok {
+			t.Errorf("list of %s: %v is no DecodeError", version, err)
+		}
+		watcher := watch.NewFakeWithChanSize(1, false)
+		watcher.Add(table)
+		stream, err := FromListerWatcher[*unstructured.Unstructured](answers(nil, watcher)).Watch(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = stream.Next(t.Context())
+		stream.Close()
+		if _, ok := errors.AsType[*DecodeError](err); !ok {
+			t.Errorf("event of %s: %v is no DecodeError", version, err)
+		}
+	}
+}
+
 func TestAWatchEventHoldsWhatTheObjectSays(t *testing.T) {
 	watcher := watch.NewFakeWithChanSize(8, false)
 	stream, err := FromListerWatcher[*corev1.Pod](answers(nil, watcher)).Watch(t.Context(), metav1.ListOptions{})
