@@ -50,8 +50,8 @@ type Informer[T Object] struct {
 	name       string
 	maxPending int
 	index      *indexer.Indexer[T]
-	part       part[T]
-	news       news // of the reflector
+	parts      []*part[T] // at least one
+	news       news       // of the reflectors
 	sizer      sizer[T]
 	processing latency
 
@@ -71,28 +71,8 @@ type Informer[T Object] struct {
 
 // run is what exists from the start of one Run to its end.
 type run[T Object] struct {
-	queue    *deltafifo.Queue[T]
+	queues   []*deltafifo.Queue[T] // one for each part
 	handlers *worker.Group
-}
-
-// part is where the collection comes from: a reflector, which may be one of
-// another type, and the sink that it writes to.
-type part[T Object] struct {
-	reflector  feeder
-	sink       inlet[T]
-	collection reflector.Collection // as far as it is known
-}
-
-// feeder is a *reflector.Reflector of any type.
-type feeder interface {
-	Run(ctx context.Context) error
-	Status() reflector.Status
-}
-
-// inlet is a sink of any type.
-type inlet[T Object] interface {
-	attach(queue *deltafifo.Queue[T])
-	trouble() *failures
 }
 
 // New makes an Informer for the collection that source lists and watches. It
@@ -109,22 +89,11 @@ func newInformer[S, T Object](source reflector.Source[S], transform func(S) (T, 
 	if err != nil {
 		return nil, err
 	}
-	if source == nil {
-		return nil, fmt.Errorf("informer %q: %w: no source", i.name, ErrInvalidOptions)
-	}
-	if options.Reflector.Name == "" {
-		options.Reflector.Name = i.name
-	}
-	options.Reflector.Observer = i.news.observer(options.Reflector.Observer)
-	s := &sink[S, T]{transform: transform, cached: i.Snapshot}
-	r, err := reflector.New(source, s, options.Reflector)
+	p, err := newPart(i, "", source, transform, options)
 	if err != nil {
-		return nil, fmt.Errorf("informer %q: %w", i.name, err)
+		return nil, err
 	}
-	i.part = part[T]{reflector: r, sink: s, collection: reflector.Describe(source)}
-	if i.part.collection == (reflector.Collection{}) {
-		i.part.collection = options.Collection
-	}
+	i.parts = []*part[T]{p}
 	return i, nil
 }
 
@@ -132,6 +101,9 @@ func newInformer[S, T Object](source reflector.Source[S], transform func(S) (T, 
 func newCache[T Object](options *Options[T]) (*Informer[T], error) {
 	if options.Name == "" {
 		options.Name = "informer"
+	}
+	if options.Reflector.Name == "" {
+		options.Reflector.Name = options.Name
 	}
 	if options.MaxPending < 0 {
 		return nil, fmt.Errorf("informer %q: %w: MaxPending is negative", options.Name, ErrInvalidOptions)
@@ -171,19 +143,19 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		return err
 	}
 	applying := worker.New(context.WithoutCancel(ctx))
-	applying.Go("informer: apply", func(ctx context.Context) { i.apply(ctx, r.queue) })
+	applying.Go("informer: apply", func(ctx context.Context) { i.apply(ctx, r.queues[0]) })
 	// Deferred, for the case that a source panics and someone recovers.
 	defer func() {
 		// Everything received is applied before the end: the cache then is as
 		// new as what the reflector has seen.
-		r.queue.Close()
+		r.close()
 		applying.Wait()
 		applying.Stop()
 		i.stopHandlers(r)
 		i.finish()
 	}()
 
-	if err = i.part.reflector.Run(ctx); err == nil || ctx.Err() != nil {
+	if err = i.receive(ctx); err == nil || ctx.Err() != nil {
 		return nil
 	}
 	return fmt.Errorf("informer %q: %w", i.name, err)
@@ -196,16 +168,17 @@ func (i *Informer[T]) begin(ctx context.Context) (*run[T], error) {
 	if i.run != nil {
 		return nil, fmt.Errorf("informer %q: %w", i.name, ErrRunning)
 	}
-	i.run = &run[T]{
-		queue: deltafifo.New[T](deltafifo.Options{MaxPending: i.maxPending}),
-		// Not ctx itself: handlers are to be stopped last.
-		handlers: worker.New(context.WithoutCancel(ctx)),
+	// Not ctx itself: handlers are to be stopped last.
+	i.run = &run[T]{handlers: worker.New(context.WithoutCancel(ctx))}
+	for _, p := range i.parts {
+		queue := deltafifo.New[T](deltafifo.Options{MaxPending: i.maxPending})
+		p.sink.attach(queue)
+		i.run.queues = append(i.run.queues, queue)
 	}
 	if i.started {
 		i.ended = make(chan struct{})
 	}
 	i.started, i.since = true, time.Now()
-	i.part.sink.attach(i.run.queue)
 	for _, c := range i.cursors {
 		i.run.handlers.Go("informer: "+c.reg.name, c.run)
 	}

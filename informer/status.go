@@ -52,6 +52,9 @@ type Status struct {
 	// Reflector has the counts of lists, watches, relists and reconnects, and
 	// the last error.
 	Reflector reflector.Status
+	// Parts are the same for each part of the collection, in order: one, unless
+	// the Informer is a joined one.
+	Parts []reflector.Status
 }
 
 // HandlerStatus is the state of one handler.
@@ -86,22 +89,24 @@ func (i *Informer[T]) Status() Status {
 	s := Status{
 		Time:            time.Now(),
 		Name:            i.name,
-		Collection:      i.part.collection,
+		Collection:      i.parts[0].collection,
 		Synced:          state.synced,
 		ResourceVersion: state.snapshot.ResourceVersion(),
 		Objects:         state.snapshot.Len(),
 		Bytes:           i.sizer.estimate(state.snapshot),
 		Processing:      i.processing.histogram(),
-		Reflector:       i.part.reflector.Status(),
 	}
+	for _, p := range i.parts {
+		s.Parts = append(s.Parts, p.reflector.Status())
+	}
+	s.Reflector = s.Parts[0]
 	for k, err := range i.index.Errors() {
 		if k == maxListed {
 			break
 		}
 		s.IndexErrors = append(s.IndexErrors, err)
 	}
-	s.Transform.Failures, s.Transform.Standing, s.Transform.Objects = i.part.sink.trouble().list(maxListed)
-	s.Transform.Anonymous = i.part.sink.trouble().anonymous.Load()
+	s.Transform = i.transformStatus()
 
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -109,7 +114,7 @@ func (i *Informer[T]) Status() Status {
 	switch {
 	case i.run != nil:
 		s.Running = true
-		s.QueueDepth, s.QueueAge = i.run.queue.Len(), i.run.queue.OldestAge()
+		s.QueueDepth, s.QueueAge = i.run.pending()
 		if s.Since.Before(i.since) { // the reflector is not there yet
 			s.Phase, s.Since = reflector.Initial, i.since
 		}

@@ -1,0 +1,84 @@
+package informer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/listwatch/listwatch/deltafifo"
+	"github.com/listwatch/listwatch/reflector"
+)
+
+// part is where a collection, or a part of it, comes from: a reflector, which
+// may be one of another type, and the sink that it writes to.
+type part[T Object] struct {
+	reflector  feeder
+	sink       inlet[T]
+	collection reflector.Collection // as far as it is known
+}
+
+// feeder is a *reflector.Reflector of any type.
+type feeder interface {
+	Run(ctx context.Context) error
+	Status() reflector.Status
+}
+
+// inlet is a sink of any type.
+type inlet[T Object] interface {
+	attach(queue *deltafifo.Queue[T])
+	trouble() *failures
+}
+
+// newPart makes a part of i, which may have a name of its own.
+func newPart[S, T Object](i *Informer[T], name string, source reflector.Source[S], transform func(S) (T, error), options Options[T]) (*part[T], error) {
+	if source == nil {
+		return nil, fmt.Errorf("informer %q: %w: no source", i.name, ErrInvalidOptions)
+	}
+	if name != "" {
+		options.Reflector.Name += "/" + name
+	}
+	options.Reflector.Observer = i.news.observer(options.Reflector.Observer)
+	s := &sink[S, T]{transform: transform, cached: i.Snapshot}
+	r, err := reflector.New(source, s, options.Reflector)
+	if err != nil {
+		return nil, fmt.Errorf("informer %q: %w", i.name, err)
+	}
+	p := &part[T]{reflector: r, sink: s, collection: reflector.Describe(source)}
+	if p.collection == (reflector.Collection{}) {
+		p.collection = options.Collection
+	}
+	return p, nil
+}
+
+// receive runs the reflectors until ctx ends or one of them gives up.
+func (i *Informer[T]) receive(ctx context.Context) error { return i.parts[0].reflector.Run(ctx) }
+
+// close says that nothing more is received.
+func (r *run[T]) close() {
+	for _, queue := range r.queues {
+		queue.Close()
+	}
+}
+
+// pending tells how many deltas wait for the cache, and for how long.
+func (r *run[T]) pending() (depth int, age time.Duration) {
+	for _, queue := range r.queues {
+		depth += queue.Len()
+		age = max(age, queue.OldestAge())
+	}
+	return depth, age
+}
+
+// transformStatus adds up what the parts report.
+func (i *Informer[T]) transformStatus() TransformStatus {
+	var s TransformStatus
+	for _, p := range i.parts {
+		failures, standing, objects := p.sink.trouble().list(maxListed)
+		s.Failures += failures
+		s.Standing += standing
+		s.Objects = append(s.Objects, objects...)
+		s.Anonymous += p.sink.trouble().anonymous.Load()
+	}
+	s.Objects = s.Objects[:min(maxListed, len(s.Objects))]
+	return s
+}
