@@ -18,7 +18,8 @@
 // resourceVersion that the server returned makes the write visible. WaitForSync
 // waits for one Informer or several; with FailFast it returns as soon as the
 // server says 401, 403 or 404, and its error names what is missing. Status tells
-// people what the Informer is at.
+// people what the Informer is at, and Explain why an object is in the cache or
+// not.
 //
 // # What is promised
 //

@@ -18,6 +18,7 @@ type ObjectError struct {
 // failures remembers the objects whose newest version could not be
 // transformed. Safe for concurrent use.
 type failures struct {
+	drops     recent[Drop]
 	anonymous atomic.Int64 // results without the UID or resourceVersion that was received
 
 	mu    sync.Mutex // guards the rest
@@ -68,6 +69,18 @@ func (f *failures) keys() map[string]bool {
 		keys[key] = true
 	}
 	return keys
+}
+
+// about returns the standing failure of key, nil if there is none, and the drops
+// that are remembered, newest first.
+func (f *failures) about(key string) (*ObjectError, []Drop) {
+	drops := f.drops.find(func(d Drop) bool { return d.Key == key })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if failure, found := f.byKey[key]; found {
+		return &failure, drops
+	}
+	return nil, drops
 }
 
 // list returns the number of failures ever, and up to limit standing ones,

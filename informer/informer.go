@@ -54,6 +54,7 @@ type Informer[T Object] struct {
 	news       news       // of the reflectors
 	sizer      sizer[T]
 	processing latency
+	deletions  recent[Deletion]
 
 	// state is what readers and new handlers start from. Written by whoever
 	// holds the token in writing: the apply loop, AddIndex, or the end of Run.
@@ -250,6 +251,7 @@ func (i *Informer[T]) applyBatch(d *differ[T], batch []deltafifo.Delta[T]) {
 	snapshot := i.index.Apply(out.changes, resourceVersion) // keeps no changes
 	next, wake := state.succeed(snapshot, out.notices, syncAt)
 	i.state.Store(next)
+	noteDeletions(&i.deletions, out.notices)
 	wake()
 }
 

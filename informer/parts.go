@@ -12,6 +12,7 @@ import (
 // part is where a collection, or a part of it, comes from: a reflector, which
 // may be one of another type, and the sink that it writes to.
 type part[T Object] struct {
+	name       string // "" where there is only one
 	reflector  feeder
 	sink       inlet[T]
 	collection reflector.Collection // as far as it is known
@@ -43,7 +44,7 @@ func newPart[S, T Object](i *Informer[T], name string, source reflector.Source[S
 	if err != nil {
 		return nil, fmt.Errorf("informer %q: %w", i.name, err)
 	}
-	p := &part[T]{reflector: r, sink: s, collection: reflector.Describe(source)}
+	p := &part[T]{name: name, reflector: r, sink: s, collection: reflector.Describe(source)}
 	if p.collection == (reflector.Collection{}) {
 		p.collection = options.Collection
 	}
@@ -69,6 +70,25 @@ func (r *run[T]) pending() (depth int, age time.Duration) {
 	return depth, age
 }
 
+// waiting are the queues of the current run, none outside of one.
+func (i *Informer[T]) waiting() []*deltafifo.Queue[T] {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.run == nil {
+		return nil
+	}
+	return i.run.queues // does not change
+}
+
+// partStatus tells what the parts are at.
+func (i *Informer[T]) partStatus() []PartStatus {
+	parts := make([]PartStatus, 0, len(i.parts))
+	for _, p := range i.parts {
+		parts = append(parts, PartStatus{Name: p.name, Collection: p.collection, Reflector: p.reflector.Status()})
+	}
+	return parts
+}
+
 // transformStatus adds up what the parts report.
 func (i *Informer[T]) transformStatus() TransformStatus {
 	var s TransformStatus
@@ -78,6 +98,7 @@ func (i *Informer[T]) transformStatus() TransformStatus {
 		s.Standing += standing
 		s.Objects = append(s.Objects, objects...)
 		s.Anonymous += p.sink.trouble().anonymous.Load()
+		s.Dropped += p.sink.trouble().drops.count()
 	}
 	s.Objects = s.Objects[:min(maxListed, len(s.Objects))]
 	return s

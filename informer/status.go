@@ -54,7 +54,16 @@ type Status struct {
 	Reflector reflector.Status
 	// Parts are the same for each part of the collection, in order: one, unless
 	// the Informer is a joined one.
-	Parts []reflector.Status
+	Parts []PartStatus
+}
+
+// PartStatus is the state of one part of the collection.
+type PartStatus struct {
+	// Name is the part's, "" if it is the only one.
+	Name string
+	// Collection is what its source reads, as far as it is known.
+	Collection reflector.Collection
+	Reflector  reflector.Status
 }
 
 // HandlerStatus is the state of one handler.
@@ -79,6 +88,9 @@ type TransformStatus struct {
 	// took the UID or the resourceVersion off. Such objects count as changed in
 	// every list, and are decoded anew each time.
 	Anonymous int64
+	// Dropped is the number of versions of objects, since New, that the transform
+	// dropped.
+	Dropped int64
 }
 
 // Status returns a picture of the Informer. It takes a few microseconds (some
@@ -96,10 +108,8 @@ func (i *Informer[T]) Status() Status {
 		Bytes:           i.sizer.estimate(state.snapshot),
 		Processing:      i.processing.histogram(),
 	}
-	for _, p := range i.parts {
-		s.Parts = append(s.Parts, p.reflector.Status())
-	}
-	s.Reflector = s.Parts[0]
+	s.Parts = i.partStatus()
+	s.Reflector = s.Parts[0].Reflector
 	for k, err := range i.index.Errors() {
 		if k == maxListed {
 			break

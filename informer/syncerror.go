@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/listwatch/listwatch/reflector"
 )
 
 // SyncError says why an Informer has not synced. It wraps ErrNotSynced, the
@@ -24,7 +22,7 @@ func (e *SyncError) Error() string {
 	s := &e.Status
 	var b strings.Builder
 	fmt.Fprintf(&b, "informer %q has not synced: %s since %s", s.Name, s.Phase, s.Since.UTC().Format(time.RFC3339))
-	for _, part := range s.sources() {
+	for _, part := range s.Parts {
 		describeSource(&b, part)
 	}
 	fmt.Fprintf(&b, ": %v", e.Cause)
@@ -32,15 +30,15 @@ func (e *SyncError) Error() string {
 }
 
 // describeSource writes what keeps one reflector.
-func describeSource(b *strings.Builder, source sourceStatus) {
-	if source.name != "" {
-		fmt.Fprintf(b, "; %s", source.name)
+func describeSource(b *strings.Builder, source PartStatus) {
+	if source.Name != "" {
+		fmt.Fprintf(b, "; %s", source.Name)
 	}
-	fmt.Fprintf(b, ", %d failed tries", source.status.Tries)
-	if last := source.status.LastError; last != nil {
+	fmt.Fprintf(b, ", %d failed tries", source.Reflector.Tries)
+	if last := source.Reflector.LastError; last != nil {
 		fmt.Fprintf(b, ", last error: %s", describe(last))
 	}
-	if denial, ok := denialOf(source.status, source.collection); ok {
+	if denial, ok := denialOf(source.Reflector, source.Collection); ok {
 		fmt.Fprintf(b, " [%s]", denial)
 	}
 }
@@ -51,8 +49,8 @@ func (e *SyncError) Denials() []Denial { return e.Status.denials() }
 
 func (s *Status) denials() []Denial {
 	var denials []Denial
-	for _, source := range s.sources() {
-		if denial, ok := denialOf(source.status, source.collection); ok {
+	for _, source := range s.Parts {
+		if denial, ok := denialOf(source.Reflector, source.Collection); ok {
 			denials = append(denials, denial)
 		}
 	}
@@ -62,22 +60,10 @@ func (s *Status) denials() []Denial {
 // Unwrap gives errors.Is and errors.As all that the error is made of.
 func (e *SyncError) Unwrap() []error {
 	errs := []error{ErrNotSynced, e.Cause}
-	for _, source := range e.Status.sources() {
-		if source.status.LastError != nil {
-			errs = append(errs, source.status.LastError)
+	for _, source := range e.Status.Parts {
+		if source.Reflector.LastError != nil {
+			errs = append(errs, source.Reflector.LastError)
 		}
 	}
 	return errs
-}
-
-// sourceStatus is the state of one of the reflectors behind an Informer.
-type sourceStatus struct {
-	name       string // "" where there is only one
-	status     reflector.Status
-	collection reflector.Collection
-}
-
-// sources are the reflectors behind the Informer.
-func (s *Status) sources() []sourceStatus {
-	return []sourceStatus{{status: s.Reflector, collection: s.Collection}}
 }

@@ -29,6 +29,7 @@ func (s *sink[S, T]) apply(key string, received S) (T, *ObjectError) {
 		}
 		return out, nil
 	case errors.Is(err, ErrDrop):
+		s.failures.drops.add(Drop{Key: key, ResourceVersion: was.resourceVersion, Time: time.Now()})
 		return zero, nil
 	}
 	return zero, &ObjectError{
