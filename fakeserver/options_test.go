@@ -8,6 +8,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1beta1 "k8s.io/api/apps/v1beta1"
+	appsv1beta2 "k8s.io/api/apps/v1beta2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -36,6 +38,37 @@ var _ = Describe("Options", func() {
 		_, all := within(fakeserver.Options{AllVersions: true})
 		_, err = all.AppsV1beta1().Deployments("").List(bubble.TB().Context(), metav1.ListOptions{})
 		Expect(err).NotTo(HaveOccurred())
+	})
+
+	bubble.It("serve all versions as views of one object, and tell of them", func() {
+		_, client := within(fakeserver.Options{AllVersions: true})
+		ctx := bubble.TB().Context()
+		watched, err := client.AppsV1beta2().Deployments("default").Watch(ctx, metav1.ListOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		defer watched.Stop()
+		_, err = client.AppsV1beta1().Deployments("default").Create(ctx,
+			&appsv1beta1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		stored, err := client.AppsV1().Deployments("default").Get(ctx, "a", metav1.GetOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		seen, isOld := (<-watched.ResultChan()).Object.(*appsv1beta2.Deployment)
+		Expect(isOld).To(BeTrue())
+		Expect(seen.UID).To(Equal(stored.UID))
+		versions := func(client *kubernetes.Clientset, group string) (names []string) {
+			groups, err := client.Discovery().ServerGroups()
+			Expect(err).NotTo(HaveOccurred())
+			for _, found := range groups.Groups {
+				for _, v := range found.Versions {
+					if found.Name == group {
+						names = append(names, v.Version)
+					}
+				}
+			}
+			return names
+		}
+		Expect(versions(client, "apps")).To(Equal([]string{"v1", "v1beta2", "v1beta1"}))
+		_, plain := within(fakeserver.Options{})
+		Expect(versions(plain, "apps")).To(Equal([]string{"v1"}))
 	})
 
 	bubble.It("shrink the window, so that a few writes make a 410", func() {

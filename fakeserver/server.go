@@ -29,7 +29,6 @@ const closeGrace = time.Second
 type Server struct {
 	store *storage.Memory
 	api   *apiserver.Server
-	cuts  cuts
 
 	http      *http.Server
 	pipes     *pipeListener
@@ -71,9 +70,8 @@ func New(options Options) (*Server, error) {
 
 // handler puts what belongs to this package in front of the API.
 func (s *Server) handler(options Options) http.Handler {
-	api := s.cuts.wrap(s.api)
 	if !options.Steer {
-		return api
+		return s.api
 	}
 	steering := s.steering()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +81,7 @@ func (s *Server) handler(options Options) http.Handler {
 			steering.ServeHTTP(w, r)
 			return
 		}
-		api.ServeHTTP(w, r)
+		s.api.ServeHTTP(w, r)
 	})
 }
 
@@ -109,9 +107,9 @@ func (s *Server) Compact(ctx context.Context) (int64, error) {
 
 // DropWatches cuts the connections of all open watches in the middle of their
 // streams, as a broken network does, and returns how many it cut. Clients see
-// an unexpected end, not an orderly one (websockets get a close frame), and may
-// connect again at once. A watch that is only being opened is not cut.
-func (s *Server) DropWatches() int { return s.cuts.cutAll() }
+// an unexpected end, not an orderly one, and may connect again at once. A watch
+// that is only being opened is not cut.
+func (s *Server) DropWatches() int { return s.api.CutWatches() }
 
 // Close ends all watches and connections, stops everything that the server
 // started and waits until it is gone, which takes a second if a client is in

@@ -194,24 +194,78 @@ var _ = Describe("a websocket", func() {
 		_ = conn
 	})
 
-	bubble.It("is refused to those who do not say where they come from", func() {
-		listener := &oneConn{conns: make(chan net.Conn), closed: make(chan struct{})}
-		server := &http.Server{Handler: inBubble()}
-		go func() { _ = server.Serve(listener) }()
-		bubble.Cleanup(func() { _ = server.Close() })
-		near, far := net.Pipe()
-		listener.conns <- far
-		bubble.Cleanup(func() { _ = near.Close() })
-		go func() {
-			_, _ = io.WriteString(near, "GET "+configMaps+"?watch=true HTTP/1.1\r\nHost: rig\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
-				"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-		}()
-		line := make([]byte, len("HTTP/1.1 403"))
-		_, err := io.ReadFull(near, line)
+	// rest is what is read from the connection until its end.
+	rest := func(conn net.Conn) []byte {
+		bytes, err := io.ReadAll(conn)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(string(line)).To(Equal("HTTP/1.1 403"))
+		return bytes
+	}
+	closeFrame := []byte{0x88, 2, 1000 >> 8, 1000 & 0xff}
+
+	bubble.It("ends with a close frame, unless its connection is cut", func() {
+		r := inBubble()
+		for end, want := range map[string][]byte{"time": closeFrame, "drop": closeFrame, "cut": {}} {
+			conn := r.upgrade(configMaps+"?watch=true&timeoutSeconds=10", "Origin: http://rig\r\n")
+			Expect(readHead(conn)).To(HavePrefix("HTTP/1.1 101 "))
+			synctest.Wait()
+			switch end {
+			case "drop":
+				Expect(r.DropWatches()).To(Equal(1))
+			case "cut":
+				Expect(r.CutWatches()).To(Equal(1))
+			}
+			Expect(rest(conn)).To(BeEquivalentTo(want), end)
+			synctest.Wait()
+			Expect(r.CutWatches()).To(BeZero())
+		}
+	})
+
+	bubble.It("is counted with the code that was sent", func() {
+		r := inBubble()
+		const path = configMaps + "?watch=true&timeoutSeconds=1"
+		rest(r.upgrade(path, ""))
+		rest(r.upgrade(path, "Origin: http://rig\r\n"))
+		rest(r.upgrade(path, "Origin: http://rig\r\nSec-WebSocket-Version: 7\r\n"))
+		synctest.Wait()
+		for code, n := range map[string]string{"101": "1", "400": "1", "403": "1"} {
+			Expect(r.metric(`apiserver_request_total{code="`+code+`"`)).To(ConsistOf(HaveSuffix(" "+n)), code)
+		}
+	})
+
+	bubble.It("is refused to those who do not say where they come from", func() {
+		Expect(readHead(inBubble().upgrade(configMaps+"?watch=true", ""))).To(HavePrefix("HTTP/1.1 403 "))
 	})
 })
+
+// upgrade asks for a websocket, with some more headers.
+func (r *rig) upgrade(path, headers string) net.Conn {
+	listener := &oneConn{conns: make(chan net.Conn), closed: make(chan struct{})}
+	server := &http.Server{Handler: r}
+	go func() { _ = server.Serve(listener) }()
+	bubble.Cleanup(func() { _ = server.Close() })
+	near, far := net.Pipe()
+	listener.conns <- far
+	bubble.Cleanup(func() { _ = near.Close() })
+	if !strings.Contains(headers, "Version") {
+		headers += "Sec-WebSocket-Version: 13\r\n"
+	}
+	_, err := io.WriteString(near, "GET "+path+" HTTP/1.1\r\nHost: rig\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+		headers+"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+	Expect(err).NotTo(HaveOccurred())
+	return near
+}
+
+// readHead reads an answer up to its body.
+func readHead(conn net.Conn) string {
+	var head []byte
+	for !bytes.HasSuffix(head, []byte("\r\n\r\n")) {
+		next := make([]byte, 1)
+		_, err := io.ReadFull(conn, next)
+		Expect(err).NotTo(HaveOccurred())
+		head = append(head, next...)
+	}
+	return string(head)
+}
 
 // oneConn is a listener of connections that are given to it.
 type oneConn struct {

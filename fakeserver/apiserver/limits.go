@@ -18,11 +18,8 @@ type limits struct {
 	reading, mutating atomic.Int64 // requests that are being answered
 }
 
-// IsWatch says whether a Server takes the request for a watch, which may be
-// answered as long as it wants.
-func IsWatch(r *http.Request) bool { return isLongRunning(r, parsePath(r.URL.EscapedPath())) }
-
-// isLongRunning says whether a request is one that may take as long as it wants.
+// isLongRunning says whether a request is taken for a watch, which may take as
+// long as it wants.
 func isLongRunning(r *http.Request, t target) bool {
 	return t.watched || t.kind == targetResource && t.name == "" && r.Method == http.MethodGet && isWatch(r.URL.Query())
 }

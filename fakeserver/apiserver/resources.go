@@ -212,8 +212,12 @@ func reflectResource(getter reflect.Method) (*resource, error) {
 			r.verbs = append(r.verbs, verb)
 		}
 	}
-	if gvk.Group == "" && gvk.Kind == "Service" {
+	switch {
+	case gvk.Group != "":
+	case gvk.Kind == "Service":
 		r.verbs = append(r.verbs, "deletecollection") // newer than the client, which never got it
+	case gvk.Kind == "ComponentStatus":
+		r.verbs = []string{"get", "list"} // it is looked at, not stored
 	}
 	slices.Sort(r.verbs)
 	_, r.hasStatus = client.MethodByName("UpdateStatus")

@@ -28,6 +28,7 @@ type Server struct {
 	cancel      context.CancelFunc
 	metrics     *metrics
 	limits      limits
+	cuts        cuts
 
 	mu      sync.Mutex // guards closed, and orders requests before Close's wait
 	closed  bool
@@ -126,7 +127,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(w *trackingWriter, r *http.Request) error {
 	t := parsePath(r.URL.EscapedPath())
 	if isLongRunning(r, t) {
-		return s.route(w, r, t)
+		return s.cuts.serve(w, r, func(r *http.Request) error { return s.route(w, r, t) })
 	}
 	done, ok := s.admit(w, r)
 	if !ok {
@@ -247,6 +248,11 @@ func (s *Server) DropWatches() int {
 	}
 	return dropped
 }
+
+// CutWatches cuts the connections of all open watches in the middle of their
+// streams, as a broken network does, and returns how many it cut. A watch that is
+// only being opened is not cut.
+func (s *Server) CutWatches() int { return s.cuts.cutAll() }
 
 // Compact forgets all history before the newest revision, in the store and in
 // every cacher, and returns that revision: reads and watches from before it

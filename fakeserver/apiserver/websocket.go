@@ -3,6 +3,7 @@ package apiserver
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -30,10 +31,13 @@ func isWebSocket(r *http.Request) bool {
 // serveWebSocket sends events as messages: text for JSON, else binary, without a
 // length in front. Whatever the client sends is read and forgotten; when it
 // closes its side, the watch ends. As on a real server the client must say its
-// Origin.
+// Origin, and gets a close frame (1000) when the watch ends, however it does; only
+// a connection that is cut has none.
 func (s *eventStream) serveWebSocket(ctx context.Context, q *request, source eventSource) error {
 	var failure error
-	websocket.Handler(func(conn *websocket.Conn) {
+	upgrade := hijackable{q.w}
+	serve := func(conn *websocket.Conn) {
+		upgrade.count(http.StatusSwitchingProtocols)
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		readers := worker.New(ctx)
@@ -45,12 +49,30 @@ func (s *eventStream) serveWebSocket(ctx context.Context, q *request, source eve
 		defer context.AfterFunc(ctx, func() { // ends a write that is stuck
 			_ = conn.SetWriteDeadline(time.Now().Add(closeGrace))
 		})()
-		defer conn.Close()
+		defer func() {
+			if context.Cause(ctx) == errCut {
+				_ = conn.SetDeadline(time.Now()) // the connection below is closed next
+				return
+			}
+			_ = conn.Close()
+		}()
 		s.transport = &messageTransport{conn: conn, format: s.out.format}
 		failure = s.run(ctx, source)
-	}).ServeHTTP(hijackable{q.w}, q.Request)
+	}
+	handshake := func(config *websocket.Config, r *http.Request) (err error) {
+		if config.Origin, err = websocket.Origin(config, r); err == nil && config.Origin == nil {
+			err = errNoOrigin
+		}
+		if err != nil {
+			upgrade.count(http.StatusForbidden)
+		}
+		return err
+	}
+	websocket.Server{Handler: serve, Handshake: handshake}.ServeHTTP(upgrade, q.Request)
 	return failure
 }
+
+var errNoOrigin = errors.New("apiserver: websocket without an origin")
 
 // messageTransport sends each frame as a message of a websocket.
 type messageTransport struct {
@@ -72,8 +94,15 @@ type hijackable struct{ http.ResponseWriter }
 
 func (h hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(h.ResponseWriter).Hijack()
-	if tracked, ok := h.ResponseWriter.(*trackingWriter); ok && err == nil {
-		tracked.begun, tracked.code = true, http.StatusSwitchingProtocols
+	if err == nil {
+		h.count(http.StatusBadRequest) // until the handshake is found to be one
 	}
 	return conn, buffered, err
+}
+
+// count notes the code that was sent over the connection that was taken over.
+func (h hijackable) count(code int) {
+	if tracked, ok := h.ResponseWriter.(*trackingWriter); ok {
+		tracked.begun, tracked.code = true, code
+	}
 }

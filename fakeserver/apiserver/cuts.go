@@ -1,12 +1,11 @@
-package fakeserver
+package apiserver
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/listwatch/listwatch/fakeserver/apiserver"
 )
 
 // cuts knows the open watches and can cut their connections. The zero value is
@@ -22,27 +21,26 @@ type cut struct {
 	done bool // guarded by cuts.mu: the connection is to be cut
 }
 
-// wrap serves next and registers its watches while they are open.
-func (c *cuts) wrap(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !apiserver.IsWatch(r) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		ctx, cancel := context.WithCancel(r.Context())
-		defer cancel()
-		watch := c.add(func() {
-			cancel()
-			// The handler may be stuck with a client that does not read.
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Now())
-		})
-		next.ServeHTTP(w, r.WithContext(ctx))
+// errCut is why the context of a watch that was cut has ended.
+var errCut = errors.New("apiserver: the watch was cut")
+
+// serve lets next answer a watch that is registered while it is open.
+func (c *cuts) serve(w http.ResponseWriter, r *http.Request, next func(*http.Request) error) error {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	watch := c.add(func() {
+		cancel(errCut)
+		// The handler may be stuck with a client that does not read.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now())
+	})
+	defer func() {
 		if c.remove(watch) {
 			// net/http then closes the connection without ending the body, which
 			// a client cannot mistake for an orderly end of the stream.
 			panic(http.ErrAbortHandler)
 		}
-	})
+	}()
+	return next(r.WithContext(ctx))
 }
 
 func (c *cuts) add(end func()) *cut {
