@@ -35,7 +35,9 @@
 // Not promised: authentication, authorisation, admission and controllers.
 // Nothing reacts to what is written: Deployments make no Pods, and owner
 // references are kept but no garbage collector acts on them. Everything is in
-// memory and gone at Close. Requests are served without TLS.
+// memory and gone at Close. Requests are served without TLS, and so as HTTP/1.1
+// only: client-go speaks HTTP/2 over TLS and not otherwise. Each open watch of a
+// client has a connection of its own here.
 //
 // Concurrency: all methods may be called from any goroutine. Inside a synctest
 // bubble, New must be called in the bubble.

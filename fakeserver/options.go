@@ -38,7 +38,8 @@ type Options struct {
 	// Cache tunes the watch cache of each resource: a test can shrink the window
 	// to get 410 after a few writes, have bookmarks every second, or let watchers
 	// be ended for slowness early. Zero fields are as on a real server. Store,
-	// Prefix, Decode, Fields, GroupResource, TriggerField and Recorder are ignored.
+	// Prefix, Decode, Fields, GroupResource, ClusterScoped, TriggerField and Recorder
+	// are ignored.
 	Cache cacher.Options
 }
 

@@ -35,7 +35,7 @@ func (s *Server) newCollection(kind *storedKind) *collection {
 	tuning.Store, tuning.Prefix, tuning.GroupResource = store, kind.prefix, kind.resource
 	tuning.Decode = func(kv storage.KeyValue) (runtime.Object, error) { return decodeStored(kind, kv) }
 	tuning.Fields, tuning.TriggerField, tuning.Trigger = kind.labels.set, kind.trigger.field, kind.trigger.of
-	tuning.Recorder = s.metrics
+	tuning.Recorder, tuning.ClusterScoped = s.metrics, !kind.namespaced
 	return &collection{kind: kind, store: store, tuning: tuning}
 }
 

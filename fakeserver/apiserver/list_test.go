@@ -3,6 +3,7 @@ package apiserver
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -45,6 +46,31 @@ var _ = Describe("listing", func() {
 		Expect(r.must(200, "GET", configMaps, "").names()).To(Equal([]string{"a"}))
 		Expect(r.must(200, "GET", "/api/v1/configmaps?fieldSelector=metadata.namespace%3Dkube-system", "").names()).To(Equal([]string{"b"}))
 		Expect(r.must(200, "GET", "/api/v1/configmaps?fieldSelector=metadata.name%3Da", "").names()).To(Equal([]string{"a"}))
+	})
+	bubble.It("of one key at an exact version asks the store for that key, as a real server does", func() {
+		r := inBubble()
+		r.must(200, "GET", "/api/v1/namespaces", "") // so that its cache has the history
+		old := r.configMap("a", "")
+		r.configMap("b", "")
+		exact := "?resourceVersionMatch=Exact&resourceVersion=" + old
+		const name, namespace = "metadata.name%3D", "metadata.namespace%3D"
+		for path, want := range map[string]struct {
+			names  []string
+			stored bool
+		}{
+			configMaps + exact + "&fieldSelector=" + name + "a":                                           {[]string{"a"}, true},
+			"/api/v1/configmaps" + exact + "&fieldSelector=" + namespace + "default," + name + "a":        {[]string{"a"}, true},
+			"/api/v1/configmaps" + exact + "&fieldSelector=" + namespace + "kube-system," + name + "a":    {[]string{}, true},
+			"/api/v1/configmaps" + exact + "&fieldSelector=" + name + "a":                                 {[]string{"a"}, false},
+			"/api/v1/namespaces" + exact + "&fieldSelector=" + name + "default":                           {[]string{"default"}, true},
+			"/api/v1/namespaces" + exact + "&fieldSelector=" + name + "nowhere":                           {[]string{}, true},
+			"/api/v1/namespaces" + exact + "&labelSelector=kubernetes.io/metadata.name%3Ddefault&limit=1": {[]string{"default"}, false},
+		} {
+			before := r.metric("etcd_requests_total{")
+			Expect(r.must(200, "GET", path, "").names()).To(Equal(want.names), path)
+			asked := !slices.Equal(before, r.metric("etcd_requests_total{"))
+			Expect(asked).To(Equal(want.stored), path)
+		}
 	})
 	bubble.It("selects pods by their node and phase", func() {
 		r := inBubble()

@@ -37,7 +37,7 @@ type Options struct {
 	// Cache tunes the cacher of each resource, so that a test can, for example,
 	// shrink the window or get bookmarks every second. What says what is cached,
 	// and where metrics go, is the server's and ignored here: Store, Prefix, Decode,
-	// Fields, GroupResource, TriggerField and Recorder.
+	// Fields, GroupResource, ClusterScoped, TriggerField and Recorder.
 	Cache cacher.Options
 	// MinWatchTimeout is the least length of a watch that names no timeout; its
 	// length is drawn evenly from once to twice this. 0: 30 minutes.

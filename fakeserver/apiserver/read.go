@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/listwatch/listwatch/fakeserver/cacher"
 )
@@ -78,12 +79,21 @@ func (q *request) selectName(options *internalversion.ListOptions) error {
 	return nil
 }
 
-// predicate says which objects a list or watch is about.
+// predicate says which objects a list or watch is about. As on a real server a
+// field selector of a namespace is as good as one in the path, and a name without
+// any is the key of one object only where there are no namespaces.
 func (q *request) predicate(options internalversion.ListOptions) cacher.Predicate {
 	p := cacher.Predicate{Labels: options.LabelSelector, Fields: options.FieldSelector, Shard: q.shard}
 	p.Namespace = q.namespace
+	if options.FieldSelector == nil {
+		return p
+	}
 	if name, ok := requiredName(options.FieldSelector); ok {
 		p.Name = name
+	}
+	if namespace, ok := options.FieldSelector.RequiresExactMatch("metadata.namespace"); ok && p.Namespace == "" &&
+		len(utilvalidation.IsDNS1123Label(namespace)) == 0 {
+		p.Namespace = namespace
 	}
 	return p
 }

@@ -37,10 +37,12 @@ type storedKind struct {
 	goType    reflect.Type
 	prefix    string // of its keys in the store, "/pods/"
 	hasStatus bool
-	uncached  bool // see there
-	trigger   trigger
-	behaviour behaviour
-	labels    fieldLabels
+	// namespaced as all versions of the resource are, or none.
+	namespaced bool
+	uncached   bool // see there
+	trigger    trigger
+	behaviour  behaviour
+	labels     fieldLabels
 }
 
 // trigger is a field that many watches require one value of. The zero value is
@@ -278,7 +280,7 @@ func shareStorage(all []*resource) {
 		name := gr.String()
 		stored[gr] = &storedKind{
 			resource: gr, gvk: r.gvk, goType: r.goType, prefix: "/" + name + "/",
-			hasStatus: r.hasStatus, uncached: uncached[gr], trigger: triggers[gr], behaviour: behaviourOf(gr, r.goType), labels: fieldLabelsOf(gr),
+			hasStatus: r.hasStatus, namespaced: r.namespaced, uncached: uncached[gr], trigger: triggers[gr], behaviour: behaviourOf(gr, r.goType), labels: fieldLabelsOf(gr),
 		}
 	}
 	for _, r := range all {

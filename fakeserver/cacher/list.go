@@ -45,6 +45,7 @@ func (c *Cacher) List(ctx context.Context, opts ListOptions) (ListResult, error)
 	if err != nil {
 		return ListResult{}, err
 	}
+	need.single = need.single || c.options.ClusterScoped && opts.Name != ""
 	if _, _, err := c.awaitStart(ctx); err != nil {
 		return ListResult{}, err
 	}

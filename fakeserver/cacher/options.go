@@ -56,6 +56,8 @@ type Options struct {
 	Fields func(obj runtime.Object) fields.Set
 	// GroupResource is named in errors.
 	GroupResource schema.GroupResource
+	// ClusterScoped: the objects have no namespaces, so that a name is a whole key.
+	ClusterScoped bool
 
 	// MinCapacity and MaxCapacity bound the number of events in the window.
 	MinCapacity, MaxCapacity int
