@@ -1,0 +1,242 @@
+package informertest
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// VerifyOptions say what a trace may contain. The zero value is right for a
+// handler that gets every change, without resync, and for readers.
+type VerifyOptions struct {
+	// LatestOnly: the handler gets the latest state per key, so that what it has
+	// been told by the sync need not have been the collection at any one moment.
+	LatestOnly bool
+	// Resyncs: updates may repeat the state that was told last.
+	Resyncs bool
+	// Unmarked: the trace does not say when the handler was in sync, so that
+	// SyncMarks and initial adds are not looked at.
+	Unmarked bool
+}
+
+// Verify proves that the trace could come from a client that keeps the promises
+// of package informer over a server with this history, or returns a *Violation,
+// which wraps ErrIllegal. It depends on nothing but its arguments.
+//
+// A trace without a SettledMark may end anywhere; only a SettledMark lets Verify
+// notice that something was not told. Record the history up to what the trace
+// can have seen, then verify.
+func Verify(history *History, trace []Entry, options VerifyOptions) error {
+	history.mu.Lock()
+	defer history.mu.Unlock()
+	c := checker{history: history, options: options}
+	found := c.check(trace)
+	if found == nil {
+		return nil
+	}
+	return explain(history, trace, options, *found)
+}
+
+// finding is the first thing that is wrong with a trace.
+type finding struct {
+	rule Rule
+	key  string // "" if it is about no particular key
+	at   int    // index in the trace
+	text string
+}
+
+// checker walks along a trace. It needs the history's mutex.
+type checker struct {
+	history *History
+	options VerifyOptions
+	// fragment: it is part of a trace, so that the first call about a key may
+	// continue what was told before.
+	fragment bool
+	// only, if set, is the one key that a SettledMark is about.
+	only string
+
+	told     map[string]told
+	newest   uint64 // resourceVersion that was told
+	synced   bool
+	read     bool // a snapshot with a resourceVersion
+	snapshot uint64
+}
+
+// check returns the first finding.
+func (c *checker) check(trace []Entry) *finding {
+	c.told = map[string]told{}
+	for i := range trace {
+		if found := c.step(&trace[i]); found != nil {
+			found.at = i
+			return found
+		}
+	}
+	return nil
+}
+
+// told is what the calls about one key add up to.
+type told struct {
+	exists  bool
+	version Version
+	// floor is the resourceVersion that the calls have reached: what is told
+	// next must be newer.
+	floor uint64
+}
+
+func violates(rule Rule, key, format string, args ...any) *finding {
+	return &finding{rule: rule, key: key, text: fmt.Sprintf(format, args...)}
+}
+
+func (c *checker) step(e *Entry) *finding {
+	switch e.Kind {
+	case AddCall:
+		return c.add(e)
+	case UpdateCall:
+		return c.update(e)
+	case DeleteCall:
+		return c.delete(e)
+	case SyncMark:
+		return c.sync()
+	case SettledMark:
+		return c.settled(e)
+	case SnapshotRead:
+		return c.snapshotRead(e)
+	default:
+		return violates(Ghost, e.Key, "an entry of no kind")
+	}
+}
+
+// state returns what was told of a key, or what a fragment implies.
+func (c *checker) state(key string, implied Version) told {
+	was, known := c.told[key]
+	if !known && c.fragment && implied != (Version{}) {
+		return told{exists: true, version: implied, floor: implied.ResourceVersion}
+	}
+	return was
+}
+
+// tell notes a call.
+func (c *checker) tell(key string, now told) {
+	c.told[key] = now
+	c.newest = max(c.newest, now.floor)
+}
+
+func (c *checker) add(e *Entry) *finding {
+	was := c.state(e.Key, Version{})
+	switch {
+	case was.exists:
+		return violates(DuplicateAdd, e.Key, "added %s, which the handler has as %s", e.Object, was.version)
+	case e.Initial == c.synced && (c.synced || !c.fragment) && !c.options.Unmarked:
+		return violates(WrongInitial, e.Key, "an add %s the sync with initial %v", map[bool]string{true: "after", false: "before"}[c.synced], e.Initial)
+	}
+	if found := c.existed(e.Key, e.Object); found != nil {
+		return found
+	}
+	if e.Object.ResourceVersion <= was.floor {
+		return violates(Resurrection, e.Key, "added %s after its deletion, at %d, was told", e.Object, was.floor)
+	}
+	c.tell(e.Key, told{exists: true, version: e.Object, floor: e.Object.ResourceVersion})
+	return nil
+}
+
+func (c *checker) update(e *Entry) *finding {
+	was := c.state(e.Key, e.Old)
+	switch {
+	case !was.exists && was.floor > 0 && e.Object.ResourceVersion <= was.floor:
+		return violates(Resurrection, e.Key, "updated to %s after its deletion, at %d, was told", e.Object, was.floor)
+	case !was.exists:
+		return violates(Unknown, e.Key, "updated to %s, but the handler has no such object", e.Object)
+	case !e.Old.same(was.version):
+		return violates(WrongOld, e.Key, "old object %s, but what was told last is %s", e.Old, was.version)
+	case e.Object.UID != was.version.UID:
+		return violates(MixedLives, e.Key, "updated from UID %s to %s", was.version.UID, e.Object.UID)
+	}
+	if found := c.existed(e.Key, e.Object); found != nil {
+		return found
+	}
+	switch {
+	case e.Object.ResourceVersion < was.floor:
+		return violates(Backwards, e.Key, "updated from %s to the older %s", was.version, e.Object)
+	case e.Object.ResourceVersion == was.floor && !c.options.Resyncs:
+		return violates(Repeated, e.Key, "updated from %s to itself", was.version)
+	}
+	c.tell(e.Key, told{exists: true, version: e.Object, floor: e.Object.ResourceVersion})
+	return nil
+}
+
+// existed looks for a state in the history.
+func (c *checker) existed(key string, v Version) *finding {
+	change, exists := c.history.at(key, v.ResourceVersion)
+	switch {
+	case !exists || !change.Version.is(v):
+		return violates(Ghost, key, "%s never existed", v)
+	case change.Version.differs(v):
+		return violates(WrongContent, key, "%s is not what the server had: %s", v, change.Version)
+	}
+	return nil
+}
+
+func (c *checker) delete(e *Entry) *finding {
+	implied := e.Object
+	if e.Exact { // what was told before it was not that
+		implied = c.before(e.Key, e.Object)
+	}
+	was := c.state(e.Key, implied)
+	switch {
+	case !was.exists && was.floor > 0:
+		return violates(Unknown, e.Key, "deleted %s after its deletion, at %d, was told", e.Object, was.floor)
+	case !was.exists:
+		return violates(Unknown, e.Key, "deleted %s, but the handler has no such object", e.Object)
+	case e.Object.UID != was.version.UID:
+		return violates(MixedLives, e.Key, "deleted %s, but what was told last is %s", e.Object, was.version)
+	case e.Object.ResourceVersion < was.floor:
+		return violates(Backwards, e.Key, "the last state %s is older than %s, which was told", e.Object, was.version)
+	}
+	end, found := c.end(e)
+	if found != nil {
+		return found
+	}
+	if !e.Exact && !c.options.LatestOnly && !e.Object.same(was.version) {
+		return violates(WrongLast, e.Key, "the last state %s is not %s, which was told last", e.Object, was.version)
+	}
+	c.tell(e.Key, told{floor: end})
+	return nil
+}
+
+// before is the state that ended with the deletion v, nothing if there is none.
+func (c *checker) before(key string, v Version) Version {
+	if v.ResourceVersion == 0 {
+		return Version{}
+	}
+	change, exists := c.history.at(key, v.ResourceVersion-1)
+	if !exists || change.Version.UID != v.UID {
+		return Version{}
+	}
+	return change.Version
+}
+
+// end finds the resourceVersion of the deletion that e tells of: exactly that of
+// its object, or the first one after it.
+func (c *checker) end(e *Entry) (uint64, *finding) {
+	for _, change := range c.history.of(e.Key) {
+		if change.Type != watch.Deleted || change.Version.UID != e.Object.UID {
+			continue
+		}
+		switch at := change.Version.ResourceVersion; {
+		case e.Exact && at == e.Object.ResourceVersion:
+			if change.Version.differs(e.Object) {
+				return 0, violates(WrongContent, e.Key, "the last state %s is not what the server had: %s", e.Object, change.Version)
+			}
+			return at, nil
+		case !e.Exact && at > e.Object.ResourceVersion:
+			if found := c.existed(e.Key, e.Object); found != nil {
+				return 0, found
+			}
+			return at, nil
+		}
+	}
+	if e.Exact {
+		return 0, violates(FalseDelete, e.Key, "no deletion of %s at %d", e.Object.UID, e.Object.ResourceVersion)
+	}
+	return 0, violates(FalseDelete, e.Key, "%s was not deleted after %d", e.Object.UID, e.Object.ResourceVersion)
+}
