@@ -64,16 +64,21 @@ func (c *collection) write(event watch.EventType, obj *thing) {
 }
 
 // set creates or updates key and returns its resourceVersion.
-func (c *collection) set(key string) string {
+func (c *collection) set(key string) string { return c.edit(key, func(*thing) {}) }
+
+// edit is set with an object that f has changed.
+func (c *collection) edit(key string, f func(*thing)) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old := c.objects[key]; old != nil {
 		obj := old.DeepCopy()
+		f(obj)
 		c.write(watch.Modified, obj)
 		return obj.ResourceVersion
 	}
 	c.uids++
 	obj := newThing(key, fmt.Sprint("u", c.uids), 0)
+	f(obj)
 	c.write(watch.Added, obj)
 	return obj.ResourceVersion
 }

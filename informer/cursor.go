@@ -2,6 +2,7 @@ package informer
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -11,24 +12,41 @@ import (
 )
 
 // cursor walks one handler along the notice log. Its fields belong to the one
-// goroutine inside run; between two runs they keep the place.
+// goroutine that runs it; between two runs they keep the place.
 type cursor[T Object] struct {
-	reg     *Registration
-	handler Handler[T]
+	reg  *Registration
+	tell teller[T]
 
-	initial  *indexer.Snapshot[T] // to be replayed as adds; nil when done
-	replayed int                  // objects of initial that were delivered
-	ready    bool                 // initial was complete: synced after the replay
-	synced   bool                 // reg.synced is closed
+	initial *sweep[T] // to be replayed as adds; nil when done
+	start   *mark     // of initial
+	ready   bool      // initial was complete: synced after the replay
+	synced  bool      // reg.synced is closed
 
 	at     *node[T] // the batch to read next
 	within int      // its notices that were delivered
 }
 
-// newCursor starts at p: first its snapshot, then what follows it.
-func newCursor[T Object](p *published[T], handler Handler[T], reg *Registration) *cursor[T] {
-	reg.passed.Store(p.end - int64(p.snapshot.Len()))
-	return &cursor[T]{reg: reg, handler: handler, initial: p.snapshot, ready: p.synced, at: p.tail}
+// sweep goes once over the objects of a snapshot.
+type sweep[T Object] struct {
+	snapshot *indexer.Snapshot[T]
+	told     atomic.Int64 // objects that were told, or are being told
+}
+
+// keyAt implements keyer. It takes long, but is wanted for log lines only.
+func (s *sweep[T]) keyAt(int64) string {
+	left := s.told.Load()
+	for key := range s.snapshot.All() {
+		if left--; left == 0 {
+			return key
+		}
+	}
+	return ""
+}
+
+// startAt makes p the place to start from: first its snapshot, then what follows.
+func (c *cursor[T]) startAt(p *published[T]) {
+	c.reg.passed.Store(p.end - int64(p.snapshot.Len()))
+	c.initial, c.start, c.ready, c.at = &sweep[T]{snapshot: p.snapshot}, p.mark, p.synced, p.tail
 }
 
 // run calls the handler until ctx ends or the registration is removed; to be
@@ -39,16 +57,34 @@ func (c *cursor[T]) run(ctx context.Context) {
 	}
 	defer c.reg.leave()
 	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "handler", c.reg.name)) // for panics
+	c.reg.returned = c.reg.reportReturn(ctx)
 	if !c.replay(ctx) {
 		return
 	}
+	for {
+		more := c.advance(ctx)
+		if c.halted(ctx) {
+			return
+		}
+		select {
+		case <-more:
+		case <-c.reg.nudge:
+		}
+	}
+}
+
+// advance delivers all there is, unless it is interrupted, and returns what is
+// closed when there is more.
+func (c *cursor[T]) advance(ctx context.Context) <-chan struct{} {
 	for !c.halted(ctx) {
 		select {
 		case <-c.at.ready:
 			c.deliver(ctx)
-		case <-c.reg.nudge:
+		default:
+			return c.at.ready
 		}
 	}
+	return c.at.ready
 }
 
 // replay delivers the snapshot of the registration; false if it was interrupted.
@@ -56,10 +92,10 @@ func (c *cursor[T]) replay(ctx context.Context) bool {
 	if c.initial == nil {
 		return true
 	}
-	c.reg.working.Store(time.Now().UnixNano())
-	defer c.reg.working.Store(0)
-	skip := c.replayed
-	for _, obj := range c.initial.All() {
+	c.begin(&work{since: time.Now(), keys: c.initial})
+	defer c.end()
+	skip := c.initial.told.Load()
+	for _, obj := range c.initial.snapshot.All() {
 		if skip > 0 {
 			skip--
 			continue
@@ -67,13 +103,14 @@ func (c *cursor[T]) replay(ctx context.Context) bool {
 		if c.halted(ctx) {
 			return false
 		}
-		c.replayed++
+		c.initial.told.Add(1)
 		c.call(ctx, &notice[T]{kind: noticeAdd, initial: true, obj: obj})
 	}
-	c.initial = nil
 	if c.ready {
 		c.markSynced()
 	}
+	c.initial = nil
+	c.reg.reach(c.start)
 	return true
 }
 
@@ -81,8 +118,8 @@ func (c *cursor[T]) replay(ctx context.Context) bool {
 // the next.
 func (c *cursor[T]) deliver(ctx context.Context) {
 	batch := c.at
-	c.reg.working.Store(batch.written.UnixNano())
-	defer c.reg.working.Store(0)
+	c.begin(&batch.work)
+	defer c.end()
 	for c.within < len(batch.notices) {
 		if c.halted(ctx) {
 			return
@@ -98,22 +135,39 @@ func (c *cursor[T]) deliver(ctx context.Context) {
 		c.markSynced()
 	}
 	c.at, c.within = batch.next, 0
+	c.reg.reach(batch.mark)
 }
 
-// call makes one call. A panic is logged and raised again, which ends the
-// process, unless the program has set utilruntime.ReallyCrash to false: then
-// the notice counts as delivered.
+// begin notes, for others, what the cursor is at.
+func (c *cursor[T]) begin(w *work) {
+	c.reg.startWork()
+	c.reg.work.Store(w)
+}
+
+// end notes that it is at nothing. It is deferred, for panics that someone else
+// recovers.
+func (c *cursor[T]) end() {
+	c.reg.work.Store(nil)
+	c.reg.endWork()
+}
+
+// call makes one call. A panic is dealt with, by default as client-go does: it is
+// logged and raised again, which ends the process, unless the program has set
+// utilruntime.ReallyCrash to false. Then, as with other policies, the notice
+// counts as delivered.
 func (c *cursor[T]) call(ctx context.Context, n *notice[T]) {
 	defer c.reg.passed.Add(1)
-	defer utilruntime.HandleCrashWithContext(ctx)
-	switch n.kind {
-	case noticeAdd:
-		c.handler.OnAdd(n.obj, n.initial && !c.synced)
-	case noticeUpdate:
-		c.handler.OnUpdate(n.old, n.obj)
-	case noticeDelete:
-		c.handler.OnDelete(Deleted[T]{Key: n.key, Last: n.obj, Exact: n.exact})
+	switch {
+	case c.tell.raw:
+	case c.tell.panics == PanicCrashes:
+		defer utilruntime.HandleCrashWithContext(ctx, c.reg.onPanic...)
+	default:
+		defer c.reg.survive(ctx, c.tell.panics)
 	}
+	if c.tell.tell(n, n.initial && !c.synced) {
+		c.reg.counted++
+	}
+	c.reg.made()
 }
 
 func (c *cursor[T]) halted(ctx context.Context) bool {

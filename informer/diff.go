@@ -129,7 +129,7 @@ func (d *differ[T]) remove(key string, last T) {
 	if isNil(last) || !exact {
 		last = old
 	}
-	d.notify(notice[T]{kind: noticeDelete, key: key, obj: last, exact: exact})
+	d.notify(notice[T]{kind: noticeDelete, key: key, old: old, obj: last, exact: exact})
 	d.set(key, present[T]{})
 }
 

@@ -23,6 +23,9 @@ var (
 	// ErrInvalidOptions: New was called without a source, or with options that
 	// make no sense; or AddHandler without a handler.
 	ErrInvalidOptions = errors.New("invalid options")
+	// ErrRemoved: the handler was removed, so that it will not see what was waited
+	// for.
+	ErrRemoved = errors.New("handler was removed")
 	// ErrTransform: the transform failed for an object.
 	ErrTransform = errors.New("transform failed")
 	// ErrDrop is what a transform returns to say that the object is not to be

@@ -1,6 +1,12 @@
 package informer
 
-import "github.com/listwatch/listwatch/reflector"
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/listwatch/listwatch/reflector"
+)
 
 // Object is what an Informer caches: a pointer to an API type, such as
 // *corev1.Pod, *unstructured.Unstructured or *metav1.PartialObjectMetadata.
@@ -78,7 +84,21 @@ func (h HandlerFuncs[T]) OnDelete(deleted Deleted[T]) {
 type HandlerOption func(*handlerConfig)
 
 type handlerConfig struct {
-	name string
+	name       string
+	filter     any // a func(T) bool
+	predicates []Predicate
+	panics     PanicPolicy
+	slowAfter  time.Duration
+}
+
+func (c *handlerConfig) validate() error {
+	switch {
+	case slices.ContainsFunc(c.predicates, func(p Predicate) bool { return p == nil }):
+		return fmt.Errorf("%w: WithPredicates with a nil Predicate", ErrInvalidOptions)
+	case c.panics > PanicRemoves:
+		return fmt.Errorf("%w: %v", ErrInvalidOptions, c.panics)
+	}
+	return nil
 }
 
 // WithName names the handler in Status and in log lines. Without it the name is

@@ -3,7 +3,6 @@ package informer
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,7 +120,7 @@ func newCache[T Object](options *Options[T]) (*Informer[T], error) {
 		ended:      make(chan struct{}),
 		since:      time.Now(),
 	}
-	i.state.Store(&published[T]{snapshot: index.Snapshot(), tail: newNode[T]()})
+	i.state.Store(&published[T]{snapshot: index.Snapshot(), mark: &mark{}, tail: newNode[T]()})
 	return i, nil
 }
 
@@ -267,45 +266,4 @@ func (i *Informer[T]) AddIndex(name string, f indexer.Func[T]) error {
 	state.snapshot = i.index.Snapshot()
 	i.state.Store(&state)
 	return nil
-}
-
-// AddHandler registers h. It first gets the objects of the current snapshot as
-// initial adds, then every change after that snapshot, nothing missing and
-// nothing twice. Calls are made only while the Informer runs. Error:
-// ErrInvalidOptions if h is nil.
-func (i *Informer[T]) AddHandler(h Handler[T], opts ...HandlerOption) (*Registration, error) {
-	if h == nil {
-		return nil, fmt.Errorf("informer %q: %w: no handler", i.name, ErrInvalidOptions)
-	}
-	var config handlerConfig
-	for _, opt := range opts {
-		opt(&config)
-	}
-	reg := &Registration{
-		name:   config.name,
-		end:    func() int64 { return i.state.Load().end },
-		detach: i.detach,
-		synced: make(chan struct{}),
-		done:   make(chan struct{}),
-		nudge:  make(chan struct{}, 1),
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if reg.name == "" {
-		i.nameless++
-		reg.name = fmt.Sprintf("handler-%d", i.nameless)
-	}
-	c := newCursor(i.state.Load(), h, reg)
-	i.cursors = append(i.cursors, c)
-	if i.run != nil {
-		i.run.handlers.Go("informer: "+reg.name, c.run)
-	}
-	return reg, nil
-}
-
-// detach forgets a removed handler.
-func (i *Informer[T]) detach(reg *Registration) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.cursors = slices.DeleteFunc(i.cursors, func(c *cursor[T]) bool { return c.reg == reg })
 }

@@ -68,9 +68,9 @@ func runInBubble[T Object](t *testing.T, inf *Informer[T]) (stop func()) {
 	}
 }
 
-func (r *rig) add(h Handler[*thing]) *Registration {
+func (r *rig) add(h Handler[*thing], opts ...HandlerOption) *Registration {
 	r.t.Helper()
-	reg, err := r.AddHandler(h)
+	reg, err := r.AddHandler(h, opts...)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -13,6 +13,11 @@ const (
 	noticeAdd noticeKind = iota
 	noticeUpdate
 	noticeDelete
+	// The rest is not in the log, but what one handler makes of it.
+	noticeNothing
+	noticeAppear // an update to an object that the handler's filter lets through now
+	noticeLeave  // or no longer
+	noticeResync
 )
 
 // notice is one call to be made to every handler. Immutable once published.
@@ -20,9 +25,30 @@ type notice[T Object] struct {
 	kind    noticeKind
 	initial bool   // an add out of the replacement that brought the run in sync
 	exact   bool   // of a delete
+	merged  bool   // of an update: there may have been versions between old and obj
 	key     string // of a delete
-	old     T      // of an update
+	old     T      // of an update; of a delete the object before, if obj is another
 	obj     T      // the added or new object, or the last state of a deleted one
+}
+
+// keyName is the key of the object that n is about.
+func (n *notice[T]) keyName() string {
+	if n.key != "" {
+		return n.key
+	}
+	return keyOf(n.obj)
+}
+
+// work is something that a cursor is in the middle of, for others to look at.
+type work struct {
+	since time.Time // when the cache was written
+	keys  keyer
+}
+
+// keyer tells the key of the call in progress, "" if it cannot; passed is the
+// Registration's.
+type keyer interface {
+	keyAt(passed int64) string
 }
 
 // node is one batch of the notice log, a singly linked list. The newest node,
@@ -33,14 +59,30 @@ type notice[T Object] struct {
 type node[T Object] struct {
 	ready chan struct{}
 
+	work
 	notices []notice[T]
-	syncAt  int // the run is in sync before notices[syncAt]; -1: not by this batch
-	written time.Time
+	first   int64 // notices before this batch, counted since New
+	syncAt  int   // the run is in sync before notices[syncAt]; -1: not by this batch
+	mark    *mark
 	next    *node[T]
+}
+
+// mark is the state of the collection after a batch. It is apart from the batch
+// so that whoever refers to it keeps no notice alive.
+type mark struct {
+	resourceVersion string
 }
 
 func newNode[T Object]() *node[T] {
 	return &node[T]{ready: make(chan struct{})}
+}
+
+// keyAt implements keyer.
+func (n *node[T]) keyAt(passed int64) string {
+	if k := passed - n.first; k >= 0 && k < int64(len(n.notices)) {
+		return n.notices[k].keyName()
+	}
+	return ""
 }
 
 // published is everything that must change at once: what readers see, and where
@@ -49,6 +91,7 @@ func newNode[T Object]() *node[T] {
 // Invariant: the notices before tail lead exactly to snapshot.
 type published[T Object] struct {
 	snapshot *indexer.Snapshot[T]
+	mark     *mark // of snapshot
 	tail     *node[T]
 	end      int64 // notices before tail, counted since New
 	synced   bool  // the current run has applied its first complete list
@@ -61,11 +104,14 @@ type published[T Object] struct {
 func (p *published[T]) succeed(snapshot *indexer.Snapshot[T], notices []notice[T], syncAt int) (next *published[T], wake func()) {
 	filled := p.tail
 	filled.notices = notices
+	filled.first = p.end
 	filled.syncAt = syncAt
-	filled.written = time.Now()
+	filled.work = work{since: time.Now(), keys: filled}
+	filled.mark = &mark{resourceVersion: snapshot.ResourceVersion()}
 	filled.next = newNode[T]()
 	next = &published[T]{
 		snapshot: snapshot,
+		mark:     filled.mark,
 		tail:     filled.next,
 		end:      p.end + int64(len(notices)),
 		synced:   p.synced || syncAt >= 0,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+
+	"github.com/listwatch/listwatch/deltafifo"
 )
 
 // recorder is a Handler that writes down its calls and checks that they form a
@@ -71,4 +73,11 @@ func (r *recorder) state() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return idents(maps.Values(r.known))
+}
+
+// queue is the first of the run in progress.
+func (r *rig) queue() *deltafifo.Queue[*thing] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.run.queues[0]
 }

@@ -1,6 +1,8 @@
 package informer
 
 import (
+	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,11 +11,13 @@ import (
 // Registration is one handler's place in an Informer. All methods may be called
 // at any time from any goroutine, also from inside the handler.
 type Registration struct {
-	name   string
-	end    func() int64 // notices written so far
-	detach func(*Registration)
-	synced chan struct{} // closed by the cursor
-	done   chan struct{}
+	name    string
+	site    site
+	written func() int64           // notices, so far
+	ended   func() <-chan struct{} // closed at the end of the run
+	detach  func(*Registration)
+	synced  chan struct{} // closed by the cursor
+	done    chan struct{}
 	// nudge, of capacity 1, makes a cursor that waits look whether to go on. One
 	// channel for each, because many waiting for one channel get in each other's
 	// way at every batch.
@@ -22,10 +26,13 @@ type Registration struct {
 	// passed counts the notices that this handler need not see any more; it
 	// starts below the log's end by the number of initial adds.
 	passed atomic.Int64
-	// working is when the batch at hand was written, in Unix nanoseconds; 0
-	// when there is none.
-	working atomic.Int64
+	// work is what the cursor is in the middle of; nil when it is at nothing.
+	work    atomic.Pointer[work]
 	removed atomic.Bool
+	panics  atomic.Int64
+	onPanic []func(context.Context, any) // counts
+	meter
+	seen
 
 	mu     sync.Mutex // guards active, and decides who closes done
 	active bool       // a goroutine may be calling the handler
@@ -33,6 +40,9 @@ type Registration struct {
 
 // Name is the name given with WithName, or a generated one.
 func (r *Registration) Name() string { return r.name }
+
+// Site is "file:line" of whoever registered the handler.
+func (r *Registration) Site() string { return r.site.String() }
 
 // Remove ends the registration: notices still queued are dropped, and at most
 // the call in progress ends after Remove has returned (Done tells when). Any
@@ -52,6 +62,19 @@ func (r *Registration) Remove() {
 	}
 }
 
+// Close is Remove, and waits until the handler will not be called again. Error:
+// that of ctx, if it ends before a call in progress does. From inside the handler
+// that would be the call itself: use Remove there.
+func (r *Registration) Close(ctx context.Context) error {
+	r.Remove()
+	select {
+	case <-r.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("handler %q: wait for the call in progress: %w", r.name, context.Cause(ctx))
+	}
+}
+
 // Done is closed when the handler was removed and will not be called again. The
 // end of Run does not close it: a later Run calls the handler again.
 func (r *Registration) Done() <-chan struct{} { return r.done }
@@ -68,15 +91,15 @@ func (r *Registration) Depth() int {
 	if r.removed.Load() {
 		return 0
 	}
-	// Read passed first: end only grows, so that the difference is never negative.
+	// Read passed first: the log only grows, so that the difference is never negative.
 	passed := r.passed.Load()
-	return int(r.end() - passed)
+	return int(r.written() - passed)
 }
 
 // age is for how long the oldest batch in progress has been waiting.
 func (r *Registration) age() time.Duration {
-	if at := r.working.Load(); at != 0 {
-		return time.Since(time.Unix(0, at))
+	if w := r.work.Load(); w != nil {
+		return time.Since(w.since)
 	}
 	return 0
 }

@@ -74,6 +74,16 @@ type HandlerStatus struct {
 	// the cache took the batch that the handler is in the middle of.
 	Depth int
 	Age   time.Duration
+	// Site is "file:line" of whoever registered the handler.
+	Site string
+	// ResourceVersion is that of the collection up to which the handler has
+	// returned from every call.
+	ResourceVersion string
+	// Calls counts the calls, Panics those that ended with a panic. Slowest is
+	// how long the slowest took; where the rest take microseconds, it may
+	// include a few of them. All lag a little: a call in progress is not in it.
+	Calls, Panics int64
+	Slowest       time.Duration
 }
 
 // TransformStatus tells of objects that could not be transformed.
@@ -140,5 +150,9 @@ func (i *Informer[T]) Status() Status {
 }
 
 func (r *Registration) status() HandlerStatus {
-	return HandlerStatus{Name: r.name, Synced: r.isSynced(), Depth: r.Depth(), Age: r.age()}
+	return HandlerStatus{
+		Name: r.name, Site: r.Site(), Synced: r.isSynced(), ResourceVersion: r.ResourceVersion(),
+		Depth: r.Depth(), Age: r.age(),
+		Calls: r.calls.Load(), Panics: r.panics.Load(), Slowest: time.Duration(r.slowest.Load()),
+	}
 }

@@ -1,0 +1,82 @@
+package informer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// AddHandler registers h. It first gets the objects of the current snapshot as
+// initial adds, then every change after that snapshot, nothing missing and
+// nothing twice; options may ask for less. Calls are made only while the Informer
+// runs. Error: ErrInvalidOptions if h is nil or an option makes no sense.
+func (i *Informer[T]) AddHandler(h Handler[T], opts ...HandlerOption) (*Registration, error) {
+	if h == nil {
+		return nil, fmt.Errorf("informer %q: %w: no handler", i.name, ErrInvalidOptions)
+	}
+	config, t, err := configure[T](opts)
+	if err != nil {
+		return nil, fmt.Errorf("informer %q: %w", i.name, err)
+	}
+	t.handler = h
+	c := &cursor[T]{reg: newRegistration(i, config, callerSite()), tell: t}
+	i.register(c)
+	return c.reg, nil
+}
+
+// configure applies options to a registration, and to what makes the calls.
+func configure[T Object](opts []HandlerOption) (handlerConfig, teller[T], error) {
+	config := handlerConfig{slowAfter: defaultSlowAfter}
+	for _, opt := range opts {
+		opt(&config)
+	}
+	t := teller[T]{predicates: config.predicates, panics: config.panics}
+	if config.filter != nil {
+		filter, ok := config.filter.(func(T) bool)
+		if !ok || filter == nil {
+			return config, t, fmt.Errorf("%w: WithFilter with a %T, want a %T", ErrInvalidOptions, config.filter, filter)
+		}
+		t.filter = filter
+	}
+	return config, t, config.validate()
+}
+
+// register gives c its place and starts it, if it is one of those that Run runs.
+func (i *Informer[T]) register(c *cursor[T]) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if c.reg.name == "" {
+		i.nameless++
+		c.reg.name = fmt.Sprintf("handler-%d", i.nameless)
+	}
+	c.startAt(i.state.Load())
+	i.cursors = append(i.cursors, c)
+	if i.run != nil {
+		i.run.handlers.Go("informer: "+c.reg.name, c.run)
+	}
+}
+
+// detach forgets a removed handler.
+func (i *Informer[T]) detach(reg *Registration) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.cursors = slices.DeleteFunc(i.cursors, func(c *cursor[T]) bool { return c.reg == reg })
+}
+
+// newRegistration makes the registration of a handler of i.
+func newRegistration[T Object](i *Informer[T], config handlerConfig, at site) *Registration {
+	reg := &Registration{
+		name:    config.name,
+		site:    at,
+		written: func() int64 { return i.state.Load().end },
+		ended:   i.end,
+		detach:  i.detach,
+		synced:  make(chan struct{}),
+		done:    make(chan struct{}),
+		nudge:   make(chan struct{}, 1),
+		meter:   meter{base: time.Now(), lap: 1, left: 1},
+	}
+	reg.onPanic = []func(context.Context, any){func(context.Context, any) { reg.panicked() }}
+	return reg
+}
