@@ -19,7 +19,8 @@
 // waits for one Informer or several; with FailFast it returns as soon as the
 // server says 401, 403 or 404, and its error names what is missing. Status tells
 // people what the Informer is at, and Explain why an object is in the cache or
-// not.
+// not; StatusHandler serves both, as JSON and as a page. Metrics are in package
+// informermetrics.
 //
 // # What is promised
 //
