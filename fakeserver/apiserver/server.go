@@ -254,6 +254,23 @@ func (s *Server) DropWatches() int {
 // only being opened is not cut.
 func (s *Server) CutWatches() int { return s.cuts.cutAll() }
 
+// Revision is the newest of the store. Errors are the store's.
+func (s *Server) Revision(ctx context.Context) (int64, error) {
+	return s.options.Store.CurrentRevision(ctx)
+}
+
+// SendBookmarks lets every watch that takes bookmarks have one at revision or
+// newer as soon as it has been sent everything before: those that are open, and
+// those that are opened later at an older revision. revision must be one that
+// the store has reached.
+func (s *Server) SendBookmarks(revision int64) {
+	for _, c := range s.collections {
+		if made := c.existing(); made != nil {
+			made.SendBookmarks(uint64(revision))
+		}
+	}
+}
+
 // Compact forgets all history before the newest revision, in the store and in
 // every cacher, and returns that revision: reads and watches from before it
 // get 410 from now on. Errors are the store's.

@@ -120,11 +120,10 @@ func (w *Watcher) takeBookmark(into *Event) bool {
 	w.bookmarks.rang.Store(false) // before the clock is read: it may ring again
 	now := time.Now()
 	if !asked {
-		if w.bookmarks.due.IsZero() || now.Before(w.bookmarks.due) {
+		if (w.bookmarks.due.IsZero() || now.Before(w.bookmarks.due)) && !w.owes(w.delivered) {
 			return false // it rang for the end of a wait for an answer
 		}
-		w.bookmarks.patience = now.Add(progressGrace)
-		w.bookmarks.answer = w.cacher.askProgress(now)
+		w.ask(now)
 	}
 	if !w.bookmarks.ready(now) {
 		return false
@@ -134,6 +133,9 @@ func (w *Watcher) takeBookmark(into *Event) bool {
 		return true
 	}
 	w.bookmarks.schedule(now, w.cacher.buckets)
+	if w.owes(rv) {
+		w.ask(now) // the answer was too old
+	}
 	if !w.tellsNews(rv) || w.ended.Load() {
 		return false
 	}
@@ -145,12 +147,18 @@ func (w *Watcher) takeBookmark(into *Event) bool {
 // and not less than what it delivered.
 func (w *Watcher) tellsNews(rv uint64) bool { return rv > w.start && rv >= w.delivered }
 
+// ask asks the store how far it is, for a bookmark.
+func (w *Watcher) ask(now time.Time) {
+	w.bookmarks.patience = now.Add(progressGrace)
+	w.bookmarks.answer = w.cacher.askProgress(now)
+}
+
 // askProgress asks the store how far it is, unless it just said so, and returns
 // a channel that is closed when the answer is in.
 func (c *Cacher) askProgress(now time.Time) chan struct{} {
 	answer := make(chan struct{})
 	c.mu.Lock()
-	known := now.Sub(c.progress.at) < progressFresh
+	known := now.Sub(c.progress.at) < progressFresh && c.rv >= c.demanded
 	if !known {
 		c.progress.answers = append(c.progress.answers, answer)
 	}

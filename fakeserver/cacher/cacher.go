@@ -47,6 +47,8 @@ type Cacher struct {
 	// trusted is the least resource version whose snapshot may be served.
 	trusted uint64
 
+	// demanded is the resource version that every watcher is to be told of.
+	demanded uint64
 	watchers registry
 	waiters  waiters
 	progress progress
@@ -246,7 +248,9 @@ func (c *Cacher) distrust(generation uint64, cause error) {
 }
 
 // forget drops the state, of which nothing may be used any more. It needs mu.
-func (c *Cacher) forget() { c.writer, c.triggers, c.latest, c.rv = nil, nil, state{}, 0 }
+func (c *Cacher) forget() {
+	c.writer, c.triggers, c.latest, c.rv, c.demanded = nil, nil, state{}, 0, 0
+}
 
 // closeAll closes channels that somebody waits on.
 func closeAll(channels []chan struct{}) {

@@ -122,18 +122,24 @@ func (r *registry) end(w *Watcher) bool {
 
 // endAll ends every watcher and returns them; the caller wakes them.
 func (r *registry) endAll() []*Watcher {
-	ended := slices.Collect(maps.Keys(r.draining))
-	for _, at := range r.scopes {
-		ended = append(ended, at.all...)
-		for _, list := range at.triggered {
-			ended = append(ended, list...)
-		}
-		ended = at.labelled.appendAll(ended)
-	}
+	ended := append(r.all(), slices.Collect(maps.Keys(r.draining))...)
 	for _, w := range ended {
 		r.end(w)
 	}
 	return ended
+}
+
+// all returns the open watchers that are not draining, in no order.
+func (r *registry) all() []*Watcher {
+	var all []*Watcher
+	for _, at := range r.scopes {
+		all = append(all, at.all...)
+		for _, list := range at.triggered {
+			all = append(all, list...)
+		}
+		all = at.labelled.appendAll(all)
+	}
+	return all
 }
 
 // scopesOf returns the scopes whose watchers may see a change of an object, and

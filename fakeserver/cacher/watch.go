@@ -140,6 +140,9 @@ func (c *Cacher) register(w *Watcher, route watchRoute) error {
 	if w.initial == nil {
 		w.delivered = w.start
 	}
+	if w.start < c.demanded {
+		w.bookmarks.rang.Store(true)
+	}
 	c.watchers.add(w)
 	return nil
 }
