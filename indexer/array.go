@@ -1,84 +1,83 @@
 package indexer
 
-// array is a persistent array: a tree of fixed shape over blocks of elements. A
-// copy of it by value stays as it is, because the writer copies the path to a
-// block before it writes there, unless the batch in progress made it: nodes whose
-// owner is the current generation have been seen by nobody yet.
+// array is a persistent array of blocks: a tree of fixed shape. A copy of it by
+// value stays as it is, because the writer copies the path to a block before it
+// writes there, unless the batch in progress made it: nodes whose owner is the
+// current generation have been seen by nobody yet.
 //
 // The fan-outs balance what a write copies against the steps of a read.
-type array[E any] struct {
+type array[B any] struct {
 	owner uint64
-	root  []*branch[E]
+	root  []*branch[B]
 }
 
 const (
-	leafBits   = 4
-	leafSize   = 1 << leafBits // elements in a leaf
 	twigBits   = 4
-	branchBits = 5
+	branchBits = 4
 
-	twigShift   = leafBits
-	branchShift = twigShift + twigBits
-	rootShift   = branchShift + branchBits
+	rootShift = branchBits + twigBits
 )
 
-type branch[E any] struct {
+type branch[B any] struct {
 	owner uint64
-	twigs [1 << branchBits]*twig[E]
+	twigs [1 << branchBits]*twig[B]
 }
 
-type twig[E any] struct {
+type twig[B any] struct {
 	owner  uint64
-	leaves [1 << twigBits]*leaf[E]
+	leaves [1 << twigBits]*leaf[B]
 }
 
-type leaf[E any] struct {
-	owner    uint64
-	elements [leafSize]E
+type leaf[B any] struct {
+	owner uint64
+	block B
 }
 
-// at returns element i, which edit must have made.
-func (a *array[E]) at(i uint32) *E { return &a.leaf(i).elements[i%leafSize] }
-
-// leaf returns the leaf that holds element i.
-func (a *array[E]) leaf(i uint32) *leaf[E] {
-	t := a.root[i>>rootShift].twigs[i>>branchShift%(1<<branchBits)]
-	return t.leaves[i>>twigShift%(1<<twigBits)]
+// at returns block i, which extend must have made.
+func (a *array[B]) at(i uint32) *B {
+	t := a.root[i>>rootShift].twigs[i>>twigBits%(1<<branchBits)]
+	return &t.leaves[i%(1<<twigBits)].block
 }
 
-// edit returns element i for writing in the given generation. A new element, the
-// zero value at first, must follow one that is there.
-func (a *array[E]) edit(i uint32, generation uint64) *E {
+// edit returns block i for writing in the given generation.
+func (a *array[B]) edit(i uint32, generation uint64) *B {
 	if a.owner != generation {
-		a.root = append(make([]*branch[E], 0, len(a.root)+1), a.root...)
+		a.root = append(make([]*branch[B], 0, len(a.root)), a.root...)
 		a.owner = generation
 	}
-	if int(i>>rootShift) == len(a.root) {
-		a.root = append(a.root, nil)
-	}
 	b := &a.root[i>>rootShift]
-	if *b == nil || (*b).owner != generation {
-		*b = own(*b)
-		(*b).owner = generation
+	if (*b).owner != generation {
+		mine := **b
+		mine.owner = generation
+		*b = &mine
 	}
-	t := &(*b).twigs[i>>branchShift%(1<<branchBits)]
-	if *t == nil || (*t).owner != generation {
-		*t = own(*t)
-		(*t).owner = generation
+	t := &(*b).twigs[i>>twigBits%(1<<branchBits)]
+	if (*t).owner != generation {
+		mine := **t
+		mine.owner = generation
+		*t = &mine
 	}
-	l := &(*t).leaves[i>>twigShift%(1<<twigBits)]
-	if *l == nil || (*l).owner != generation {
-		*l = own(*l)
-		(*l).owner = generation
+	l := &(*t).leaves[i%(1<<twigBits)]
+	if (*l).owner != generation {
+		mine := **l
+		mine.owner = generation
+		*l = &mine
 	}
-	return &(*l).elements[i%leafSize]
+	return &(*l).block
 }
 
-// own returns a copy of *node, or a zero one if there is none.
-func own[N any](node *N) *N {
-	mine := new(N)
-	if node != nil {
-		*mine = *node
+// extend adds block i, all zero, which must be the first that is not there. It
+// writes to nodes that snapshots share, but only where none of them ever looks:
+// behind the blocks that they know.
+func (a *array[B]) extend(i uint32, generation uint64) *B {
+	if int(i>>rootShift) == len(a.root) {
+		a.root = append(a.root, &branch[B]{owner: generation})
 	}
-	return mine
+	t := &a.root[i>>rootShift].twigs[i>>twigBits%(1<<branchBits)]
+	if *t == nil {
+		*t = &twig[B]{owner: generation}
+	}
+	l := &leaf[B]{owner: generation}
+	(*t).leaves[i%(1<<twigBits)] = l
+	return &l.block
 }

@@ -18,111 +18,83 @@ type Difference[T any] struct {
 func (s *Snapshot[T]) Differences(older *Snapshot[T], same func(a, b T) bool) iter.Seq[Difference[T]] {
 	return func(yield func(Difference[T]) bool) {
 		d := differ[T]{old: &older.objects, now: &s.objects, same: same, yield: yield}
-		walkUnshared(&older.objects.slots, &s.objects.slots, d.slots)
+		d.run()
 	}
 }
 
 // differ compares two views, id by id.
 type differ[T any] struct {
-	old, now *view[T]
+	old, now *view[string, T]
 	same     func(a, b T) bool
 	yield    func(Difference[T]) bool
 }
 
-// slots compares what both views have under one id. An id may be used again for
+// run compares what both views may have first, then what only one can have. New
+// ids are written into nodes that older views share, so that a shared node says
+// nothing about ids that one of the views does not know.
+func (d *differ[T]) run() {
+	both := min(d.old.next, d.now.next)
+	blocks := (both + perBlock - 1) >> blockBits
+	for block := range unshared(&d.old.slots, &d.now.slots, blocks) {
+		for id := block << blockBits; id < min(both, (block+1)<<blockBits); id++ {
+			if !d.compare(id) {
+				return
+			}
+		}
+	}
+	for id := both; id < max(d.old.next, d.now.next); id++ {
+		if !d.compare(id) {
+			return
+		}
+	}
+}
+
+// compare compares what both views have under one id. An id may be used again for
 // another key, and a key that comes again may get another id: so either key is
 // looked up in the other view. A key that is in both is told where the older
 // view has it: if the newer has it elsewhere, then this place differs, too.
-func (d *differ[T]) slots(id uint32, was, is *slot[T]) bool {
-	hadKey := was != nil && d.old.lives(id, was.key)
-	hasKey := is != nil && d.now.lives(id, is.key)
-	if hadKey && hasKey && was.key == is.key {
-		return d.same(was.value, is.value) ||
-			d.yield(Difference[T]{Key: was.key, Old: was.value, New: is.value, Was: true, Is: true})
+func (d *differ[T]) compare(id uint32) bool {
+	oldKey, old, was := d.old.entry(id)
+	key, now, is := d.now.entry(id)
+	if was && is && oldKey == key {
+		return d.same(old, now) || d.yield(Difference[T]{Key: key, Old: old, New: now, Was: true, Is: true})
 	}
-	if hadKey {
-		out := Difference[T]{Key: was.key, Old: was.value, Was: true}
-		if _, at := d.now.find(was.key); at != nil {
-			out.New, out.Is = at.value, true
+	if was {
+		out := Difference[T]{Key: oldKey, Old: old, Was: true}
+		if _, now := d.now.find(oldKey); now != nil {
+			out.New, out.Is = *now, true
 		}
 		if !(out.Is && d.same(out.Old, out.New)) && !d.yield(out) {
 			return false
 		}
 	}
-	if hasKey {
-		if _, at := d.old.find(is.key); at == nil {
-			return d.yield(Difference[T]{Key: is.key, New: is.value, Is: true})
+	if is {
+		if _, before := d.old.find(key); before == nil {
+			return d.yield(Difference[T]{Key: key, New: now, Is: true})
 		}
 	}
 	return true
 }
 
-// lives reports whether the slot of id is that of key, and not a free one; those
-// are zero, and so have the key "".
-func (v *view[V]) lives(id uint32, key string) bool {
-	if key != "" {
-		return true
-	}
-	found, _ := v.find(key)
-	return found == id && id != 0
-}
-
-// walkUnshared yields the elements of all leaves that a and b do not share; nil
-// stands for an element that is missing.
-func walkUnshared[E any](a, b *array[E], yield func(i uint32, inA, inB *E) bool) {
-	for r := range max(len(a.root), len(b.root)) {
-		ba, bb := child(a.root, r), child(b.root, r)
-		if ba == bb {
-			continue
-		}
-		for k := range 1 << branchBits {
-			var ta, tb *twig[E]
-			if ba != nil {
-				ta = ba.twigs[k]
+// unshared yields the numbers of those of the first blocks that a and b do not
+// share. It looks at no others, which a writer may be making.
+func unshared[B any](a, b *array[B], blocks uint32) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for i := uint32(0); i < blocks; {
+			branchA, branchB := a.root[i>>rootShift], b.root[i>>rootShift]
+			if branchA == branchB {
+				i = (i>>rootShift + 1) << rootShift
+				continue
 			}
-			if bb != nil {
-				tb = bb.twigs[k]
+			twigA, twigB := branchA.twigs[i>>twigBits%(1<<branchBits)], branchB.twigs[i>>twigBits%(1<<branchBits)]
+			if twigA == twigB {
+				i = (i>>twigBits + 1) << twigBits
+				continue
 			}
-			if ta != tb && !walkTwigs(ta, tb, uint32(r)<<rootShift|uint32(k)<<branchShift, yield) {
+			if twigA.leaves[i%(1<<twigBits)] != twigB.leaves[i%(1<<twigBits)] && !yield(i) {
 				return
 			}
+			i++
 		}
 	}
-}
-
-// walkTwigs is walkUnshared for two twigs whose first element is first.
-func walkTwigs[E any](a, b *twig[E], first uint32, yield func(i uint32, inA, inB *E) bool) bool {
-	for k := range uint32(1) << twigBits {
-		var la, lb *leaf[E]
-		if a != nil {
-			la = a.leaves[k]
-		}
-		if b != nil {
-			lb = b.leaves[k]
-		}
-		if la == lb {
-			continue
-		}
-		for e := range uint32(leafSize) {
-			var inA, inB *E
-			if la != nil {
-				inA = &la.elements[e]
-			}
-			if lb != nil {
-				inB = &lb.elements[e]
-			}
-			if !yield(first|k<<twigShift|e, inA, inB) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// child returns element i of nodes, or nil if there are fewer.
-func child[N any](nodes []*N, i int) *N {
-	if i < len(nodes) {
-		return nodes[i]
-	}
-	return nil
 }

@@ -9,8 +9,8 @@ import (
 type index[T any] struct {
 	name   string
 	f      Func[T]
-	values table[*idNode] // value → ids of objects, in key order
-	dirty  bool           // values changed in the batch in progress
+	values table[string, *idNode] // value → ids of objects, in key order
+	dirty  bool                   // values changed in the batch in progress
 
 	// What each object is posted under is remembered, not asked for again when
 	// the object goes, so that nothing stale can stay whatever f does.
@@ -30,18 +30,18 @@ const (
 // indexView is the reader's side.
 type indexView struct {
 	name   string
-	values view[*idNode]
+	values view[string, *idNode]
 }
 
 func newIndex[T any](name string, f Func[T], generation *uint64) *index[T] {
-	return &index[T]{name: name, f: f, values: newTable[*idNode](generation, 0), dirty: true}
+	return &index[T]{name: name, f: f, values: newTable[string, *idNode](generation, 0), dirty: true}
 }
 
 func (ix *index[T]) view() indexView { return indexView{name: ix.name, values: ix.values.view} }
 
 // set posts the object with the given id, which is in objects, under values and
 // under nothing else.
-func (ix *index[T]) set(objects *view[T], id uint32, values []string) {
+func (ix *index[T]) set(objects *view[string, T], id uint32, values []string) {
 	for int(id) >= len(ix.posted) {
 		ix.posted = append(ix.posted, none)
 	}
@@ -66,21 +66,21 @@ func (ix *index[T]) set(objects *view[T], id uint32, values []string) {
 
 // move takes id out of the lists that only before has and puts it into those
 // that only after has. Both are sorted.
-func (ix *index[T]) move(objects *view[T], id uint32, before, after []uint32) {
+func (ix *index[T]) move(objects *view[string, T], id uint32, before, after []uint32) {
 	tree := idTree[T]{objects, *ix.values.generation}
 	for len(before) > 0 || len(after) > 0 {
 		switch {
 		case len(after) == 0 || len(before) > 0 && before[0] < after[0]:
 			value := before[0]
 			before = before[1:]
-			s := ix.values.edit(value)
-			s.value = tree.remove(s.value, id)
-			if s.value == nil {
+			ids := ix.values.edit(value)
+			*ids = tree.remove(*ids, id)
+			if *ids == nil {
 				ix.values.remove(value)
 			}
 		case len(before) == 0 || after[0] < before[0]:
-			s := ix.values.edit(after[0])
-			s.value = tree.insert(s.value, id)
+			ids := ix.values.edit(after[0])
+			*ids = tree.insert(*ids, id)
 			after = after[1:]
 		default:
 			before, after = before[1:], after[1:]
@@ -90,7 +90,7 @@ func (ix *index[T]) move(objects *view[T], id uint32, before, after []uint32) {
 
 // valueID returns the id of value, making one if it is new.
 func (ix *index[T]) valueID(value string) uint32 {
-	if id, s := ix.values.find(value); s != nil {
+	if id, found := ix.values.find(value); found != nil {
 		return id
 	}
 	// A value is often part of a larger string, which must not live on with it.

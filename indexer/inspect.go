@@ -14,14 +14,13 @@ func (s *Snapshot[T]) Sample(n int) iter.Seq2[string, T] {
 		if n <= 0 || v.length == 0 {
 			return
 		}
-		// A key's bucket is decided by its hash, so that buckets are fair samples.
-		buckets := int(v.mask) + 1
-		wanted := (n*buckets + v.length - 1) / v.length
-		step := max(1, buckets/max(1, wanted))
-		for i := 0; i < buckets; i += step {
-			for _, entry := range *v.buckets.at(uint32(i)) {
-				at := v.slots.at(uint32(entry))
-				if !yield(at.key, at.value) {
+		// A key's place is decided by its hash, so that blocks are fair samples.
+		blocks := (int(v.mask) + 1) >> blockBits
+		wanted := (n*blocks + v.length - 1) / v.length
+		step := max(1, blocks/max(1, wanted))
+		for i := 0; i < blocks; i += step {
+			for _, entry := range v.hashes.at(uint32(i)) {
+				if entry != 0 && !yield(v.key(uint32(entry)), v.value(uint32(entry))) {
 					return
 				}
 			}
@@ -48,8 +47,8 @@ func (s *Snapshot[T]) ValuesOf(name, key string) ([]string, error) {
 	}
 	var found []string
 	for id := range values.ids {
-		if at := values.slots.at(id); holds(at.value, &s.objects, key) {
-			found = append(found, at.key)
+		if holds(values.value(id), &s.objects, key) {
+			found = append(found, values.key(id))
 		}
 	}
 	slices.Sort(found)
@@ -57,7 +56,7 @@ func (s *Snapshot[T]) ValuesOf(name, key string) ([]string, error) {
 }
 
 // holds reports whether the tree under n has the id of key.
-func holds[V any](n *idNode, v *view[V], key string) bool {
+func holds[T any](n *idNode, v *view[string, T], key string) bool {
 	if n == nil {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 // be called concurrently, for as long as it is kept; none takes a lock. Objects
 // are shared with all other readers and must not be changed.
 type Snapshot[T any] struct {
-	objects         view[T]
+	objects         view[string, T]
 	order           *idNode
 	indexes         []indexView
 	resourceVersion string
@@ -26,8 +26,8 @@ func (s *Snapshot[T]) Len() int { return s.objects.length }
 
 // Get returns the object under key and whether there is one.
 func (s *Snapshot[T]) Get(key string) (T, bool) {
-	if _, at := s.objects.find(key); at != nil {
-		return at.value, true
+	if _, object := s.objects.find(key); object != nil {
+		return *object, true
 	}
 	var zero T
 	return zero, false
@@ -36,24 +36,38 @@ func (s *Snapshot[T]) Get(key string) (T, bool) {
 // Entry is Get that also returns the key as it is stored, for a caller whose own
 // key is part of a buffer and that would have to copy it.
 func (s *Snapshot[T]) Entry(key string) (stored string, object T, found bool) {
-	if _, at := s.objects.find(key); at != nil {
-		return at.key, at.value, true
+	if id, found := s.objects.find(key); found != nil {
+		return s.objects.key(id), *found, true
 	}
 	return "", object, false
 }
 
 // All yields every key and object in key order, without copying.
-func (s *Snapshot[T]) All() iter.Seq2[string, T] {
+func (s *Snapshot[T]) All() iter.Seq2[string, T] { return s.walk(s.order, "", "") }
+
+// walk yields keys and objects of a tree from the first key >= from to the last
+// key < to; "" means from the beginning, to the end. It is written so that the
+// compiler can put the body of a loop over it into it.
+func (s *Snapshot[T]) walk(root *idNode, from, to string) iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
-		walk(s.order, &s.objects, "", yield)
+		var c cursor[T]
+		for c.start(&s.objects, root, from, to); c.next(); {
+			keys, objects := c.keys, c.values
+			for i, object := range objects {
+				if !yield(keys[i], object) {
+					return
+				}
+			}
+		}
 	}
 }
 
 // Keys returns all keys in order, in a slice of the caller's.
 func (s *Snapshot[T]) Keys() []string {
 	keys := make([]string, 0, s.Len())
-	for key := range s.All() {
-		keys = append(keys, key)
+	var c cursor[T]
+	for c.start(&s.objects, s.order, "", ""); c.next(); {
+		keys = append(keys, c.keys...)
 	}
 	return keys
 }
@@ -61,8 +75,9 @@ func (s *Snapshot[T]) Keys() []string {
 // List returns all objects in key order, in a slice of the caller's.
 func (s *Snapshot[T]) List() []T {
 	objects := make([]T, 0, s.Len())
-	for _, object := range s.All() {
-		objects = append(objects, object)
+	var c cursor[T]
+	for c.start(&s.objects, s.order, "", ""); c.next(); {
+		objects = append(objects, c.values...)
 	}
 	return objects
 }
@@ -72,20 +87,16 @@ func (s *Snapshot[T]) List() []T {
 // without a slash, those of cluster-scoped objects; to find them it looks at
 // every key.
 func (s *Snapshot[T]) Namespace(namespace string) iter.Seq2[string, T] {
-	return func(yield func(string, T) bool) {
-		if namespace == "" {
+	if namespace == "" {
+		return func(yield func(string, T) bool) {
 			for key, object := range s.All() {
 				if !strings.Contains(key, "/") && !yield(key, object) {
 					return
 				}
 			}
-			return
 		}
-		prefix := namespace + "/"
-		walk(s.order, &s.objects, prefix, func(key string, object T) bool {
-			return strings.HasPrefix(key, prefix) && yield(key, object)
-		})
 	}
+	return s.walk(s.order, namespace+"/", namespace+"0") // 0 follows /
 }
 
 // ByIndex yields the keys and objects that an index has under value, in key
@@ -95,11 +106,11 @@ func (s *Snapshot[T]) ByIndex(name, value string) (iter.Seq2[string, T], error) 
 	if err != nil {
 		return nil, err
 	}
-	return func(yield func(string, T) bool) {
-		if _, at := values.find(value); at != nil {
-			walk(at.value, &s.objects, "", yield)
-		}
-	}, nil
+	var ids *idNode
+	if _, found := values.find(value); found != nil {
+		ids = *found
+	}
+	return s.walk(ids, "", ""), nil
 }
 
 // IndexValues returns the values under which an index has objects, in order, in
@@ -117,7 +128,7 @@ func (s *Snapshot[T]) IndexValues(name string) ([]string, error) {
 	return found, nil
 }
 
-func (s *Snapshot[T]) index(name string) (*view[*idNode], error) {
+func (s *Snapshot[T]) index(name string) (*view[string, *idNode], error) {
 	for i := range s.indexes {
 		if s.indexes[i].name == name {
 			return &s.indexes[i].values, nil

@@ -9,7 +9,7 @@ import (
 type state[T any] struct {
 	// generation counts batches; nodes made in the present one may be changed.
 	generation *uint64
-	objects    table[T]
+	objects    table[string, T]
 	order      *idNode // ids of objects, in key order
 	indexes    []*index[T]
 	failures   *failures
@@ -19,7 +19,7 @@ type state[T any] struct {
 // same names and functions as those given.
 func newState[T any](n int, indexes []*index[T]) *state[T] {
 	generation := uint64(1)
-	s := &state[T]{generation: &generation, objects: newTable[T](&generation, n), failures: &failures{}}
+	s := &state[T]{generation: &generation, objects: newTable[string, T](&generation, n), failures: &failures{}}
 	for _, ix := range indexes {
 		s.indexes = append(s.indexes, newIndex(ix.name, ix.f, &generation))
 	}
@@ -33,7 +33,7 @@ func (s *state[T]) ordered() idTree[T] { return idTree[T]{&s.objects.view, *s.ge
 func (s *state[T]) set(key string, object T) {
 	id, found := s.objects.find(key)
 	if found != nil {
-		s.objects.edit(id).value = object
+		*s.objects.edit(id) = object
 	} else {
 		id = s.objects.insert(key, object)
 		s.order = s.ordered().insert(s.order, id)
