@@ -85,8 +85,11 @@ func (d *differ[T]) step(delta *deltafifo.Delta[T]) {
 			d.initial = false
 		}
 	}
-	if delta.ResourceVersion != "" {
-		d.out.resourceVersion = delta.ResourceVersion
+	// Only a replacement goes back: an event of an older version, which a watch
+	// at "0" has in its beginning, makes the rest no older.
+	at := delta.ResourceVersion
+	if at != "" && (delta.Type == deltafifo.Replaced || !older(at, d.out.resourceVersion)) {
+		d.out.resourceVersion = at
 	}
 }
 

@@ -163,7 +163,15 @@ var diffCases = map[string]diffCase{
 		base:    viewOf(b1),
 		deltas:  deltas{delta(deltafifo.Added, a1), replaced("9", b1), delta(deltafifo.Added, again)},
 		initial: true,
-		want:    []string{"initial a:u1@1", "delete a:u1@1", "add a:u2@3"}, cache: viewOf(again, b1), rv: "3",
+		want:    []string{"initial a:u1@1", "delete a:u1@1", "add a:u2@3"}, cache: viewOf(again, b1), rv: "9",
+	},
+	"an event of an older version changes its object, not the collection's version": {
+		deltas: deltas{delta(deltafifo.Added, again), delta(deltafifo.Added, b1)},
+		want:   []string{"add a:u2@3", "add b:u3@1"}, cache: viewOf(again, b1), rv: "3",
+	},
+	"a replacement of an older version goes back": {
+		base: viewOf(b1), deltas: deltas{delta(deltafifo.Deleted, again), replaced("2", a1)},
+		want: []string{"delete b:u3@1", "add a:u1@1"}, cache: viewOf(a1), rv: "2",
 	},
 	"two replacements in one batch are compared with each other": {
 		deltas: deltas{replaced("8", a1, b1), replaced("9", a2)}, initial: true,

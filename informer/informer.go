@@ -236,15 +236,15 @@ func (i *Informer[T]) apply(ctx context.Context, queue *deltafifo.Queue[T]) {
 func (i *Informer[T]) applyBatch(d *differ[T], batch []deltafifo.Delta[T]) {
 	state := i.state.Load()
 	out := d.diff(state.snapshot, batch, !state.synced)
-	resourceVersion := out.resourceVersion
-	if resourceVersion == "" {
-		resourceVersion = state.snapshot.ResourceVersion()
+	resourceVersion, before := out.resourceVersion, state.snapshot.ResourceVersion()
+	if resourceVersion == "" || out.replacedAt < 0 && older(resourceVersion, before) {
+		resourceVersion = before
 	}
 	syncAt := -1
 	if !state.synced {
 		syncAt = out.replacedAt
 	}
-	if len(out.changes) == 0 && syncAt < 0 && resourceVersion == state.snapshot.ResourceVersion() {
+	if len(out.changes) == 0 && syncAt < 0 && resourceVersion == before {
 		return
 	}
 	snapshot := i.index.Apply(out.changes, resourceVersion) // keeps no changes

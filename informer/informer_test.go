@@ -125,6 +125,24 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
+func TestTheVersionOfASnapshotGoesBackOnlyByAReplacement(t *testing.T) {
+	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
+		r.from.set("a")
+		newest := r.from.set("a")
+		r.start()
+		r.queue().Update("a", newThing("a", "u1", 1), "1")
+		synctest.Wait()
+		if got := r.Snapshot().ResourceVersion(); got != newest {
+			t.Errorf("after an older event at %q, want %q", got, newest)
+		}
+		r.queue().Replace(nil, "1")
+		synctest.Wait()
+		if got := r.Snapshot().ResourceVersion(); got != "1" {
+			t.Errorf("after an older replacement at %q, want 1", got)
+		}
+	})
+}
+
 func TestHandlersSeeTheInitialListThenEachChange(t *testing.T) {
 	for _, disable := range []bool{false, true} {
 		t.Run(fmt.Sprintf("DisableWatchList=%v", disable), func(t *testing.T) {

@@ -130,3 +130,9 @@ func notOlder(at, want string) bool {
 	order, err := resourceversion.CompareResourceVersion(at, want)
 	return err == nil && order >= 0
 }
+
+// older reports whether at is known to be older than than.
+func older(at, than string) bool {
+	order, err := resourceversion.CompareResourceVersion(at, than)
+	return err == nil && order < 0
+}
