@@ -38,8 +38,8 @@ body{font:14px/1.4 sans-serif;margin:1em} table{border-collapse:collapse;margin:
 <td>{{range .Trouble}}{{.}}<br>{{end}}</td></tr>
 {{end}}</table>
 {{if eq (len .Informers) 1}}{{range .Informers}}{{$s := .}}
-<h2>handlers</h2><table><tr><th>handler</th><th>synced</th><th>behind</th><th>batch at hand</th></tr>
-{{range .Handlers}}<tr><td>{{.Name}}</td><td>{{.Synced}}</td><td>{{.Depth}}</td><td>{{short .Age}}</td></tr>{{else}}<tr><td colspan="4">none</td></tr>{{end}}</table>
+<h2>handlers</h2><table><tr><th>handler</th><th>registered at</th><th>synced</th><th>behind</th><th>batch at hand</th><th>seen up to</th><th>calls</th><th>slowest</th><th>panics</th></tr>
+{{range .Handlers}}<tr{{if .Panics}} class="bad"{{end}}><td>{{.Name}}</td><td>{{.Site}}</td><td>{{.Synced}}</td><td>{{.Depth}}</td><td>{{short .Age}}</td><td>{{.ResourceVersion}}</td><td>{{.Calls}}</td><td>{{short .Slowest}}</td><td>{{.Panics}}</td></tr>{{else}}<tr><td colspan="9">none</td></tr>{{end}}</table>
 {{range .Parts}}<h2>connection {{.Name}}</h2><table>
 <tr><th>phase</th><td>{{.Reflector.Phase}} since {{ago $s.Time .Reflector.Since}}</td></tr>
 <tr><th>failed tries</th><td>{{.Reflector.Tries}}</td></tr>
