@@ -79,7 +79,11 @@ func (c *cursor[T]) advance(ctx context.Context) <-chan struct{} {
 	for !c.halted(ctx) {
 		select {
 		case <-c.at.ready:
+			batch := c.at
 			c.deliver(ctx)
+			if batch.snapshot != nil && c.at != batch && c.reg.resyncAt.Load() == batch.seq {
+				c.resync(ctx, batch.snapshot)
+			}
 		default:
 			return c.at.ready
 		}
@@ -105,6 +109,7 @@ func (c *cursor[T]) replay(ctx context.Context) bool {
 		}
 		c.initial.told.Add(1)
 		c.call(ctx, &notice[T]{kind: noticeAdd, initial: true, obj: obj})
+		c.reg.passed.Add(1)
 	}
 	if c.ready {
 		c.markSynced()
@@ -130,6 +135,7 @@ func (c *cursor[T]) deliver(ctx context.Context) {
 		n := &batch.notices[c.within]
 		c.within++
 		c.call(ctx, n)
+		c.reg.passed.Add(1)
 	}
 	if batch.syncAt == len(batch.notices) {
 		c.markSynced()
@@ -153,10 +159,9 @@ func (c *cursor[T]) end() {
 
 // call makes one call. A panic is dealt with, by default as client-go does: it is
 // logged and raised again, which ends the process, unless the program has set
-// utilruntime.ReallyCrash to false. Then, as with other policies, the notice
-// counts as delivered.
+// utilruntime.ReallyCrash to false. Then, as with other policies, it counts as a
+// call that was made.
 func (c *cursor[T]) call(ctx context.Context, n *notice[T]) {
-	defer c.reg.passed.Add(1)
 	switch {
 	case c.tell.raw:
 	case c.tell.panics == PanicCrashes:

@@ -21,6 +21,7 @@ type outcome[T Object] struct {
 	notices         []notice[T]
 	resourceVersion string // of the collection after the batch; "" if no delta named one
 	replacedAt      int    // notices up to the end of the first Replaced; -1 without one
+	resync          bool   // one is due, after the batch
 }
 
 // differ compares deltas with the cache. It does no I/O and keeps nothing from
@@ -78,6 +79,7 @@ func (d *differ[T]) step(delta *deltafifo.Delta[T]) {
 	case deltafifo.Deleted:
 		d.remove(delta.Key, delta.Object)
 	case deltafifo.Resync: // changes nothing
+		d.out.resync = true
 	case deltafifo.Replaced:
 		d.replace(delta.Replacement.Items)
 		if d.out.replacedAt < 0 {

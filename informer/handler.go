@@ -89,12 +89,18 @@ type handlerConfig struct {
 	predicates []Predicate
 	panics     PanicPolicy
 	slowAfter  time.Duration
+	resync     time.Duration
+	latestOnly bool
 }
 
 func (c *handlerConfig) validate() error {
 	switch {
 	case slices.ContainsFunc(c.predicates, func(p Predicate) bool { return p == nil }):
 		return fmt.Errorf("%w: WithPredicates with a nil Predicate", ErrInvalidOptions)
+	case c.resync < 0 || c.resync > 0 && c.resync < minResync:
+		return fmt.Errorf("%w: WithResync of %v, want %v or more", ErrInvalidOptions, c.resync, minResync)
+	case c.slowAfter < 0:
+		return fmt.Errorf("%w: WithSlowAfter of %v", ErrInvalidOptions, c.slowAfter)
 	case c.panics > PanicRemoves:
 		return fmt.Errorf("%w: %v", ErrInvalidOptions, c.panics)
 	}

@@ -50,10 +50,18 @@ func (i *Informer[T]) register(c *cursor[T]) {
 		i.nameless++
 		c.reg.name = fmt.Sprintf("handler-%d", i.nameless)
 	}
-	c.startAt(i.state.Load())
+	p, now := i.state.Load(), time.Now()
+	c.startAt(p)
 	i.cursors = append(i.cursors, c)
+	if after, now := int64(c.reg.slowAfter), i.patience.Load(); after > 0 && (now == 0 || after < now) {
+		i.patience.Store(after)
+	}
 	if i.run != nil {
 		i.run.handlers.Go("informer: "+c.reg.name, c.run)
+		i.watchCalls(now)
+		if p.synced {
+			i.scheduleResync(c.reg, now)
+		}
 	}
 }
 
@@ -76,6 +84,12 @@ func newRegistration[T Object](i *Informer[T], config handlerConfig, at site) *R
 		done:    make(chan struct{}),
 		nudge:   make(chan struct{}, 1),
 		meter:   meter{base: time.Now(), lap: 1, left: 1},
+
+		latestOnly: config.latestOnly,
+		slowAfter:  config.slowAfter,
+		watch:      i.watchCalls,
+		resync:     config.resync,
+		resynced:   i.resynced,
 	}
 	reg.onPanic = []func(context.Context, any){func(context.Context, any) { reg.panicked() }}
 	return reg

@@ -60,6 +60,10 @@ type Informer[T Object] struct {
 	state   atomic.Pointer[published[T]]
 	writing chan struct{}
 
+	alarm    alarm        // open while Run runs
+	patience atomic.Int64 // the least slowAfter of a handler; 0: none has one
+	checkAt  int64        // where in the log to look at depths again; guarded by writing
+
 	mu       sync.Mutex // guards the rest
 	run      *run[T]    // nil: not running
 	ended    chan struct{}
@@ -73,6 +77,7 @@ type Informer[T Object] struct {
 type run[T Object] struct {
 	queues   []*deltafifo.Queue[T] // one for each part
 	handlers *worker.Group
+	log      klog.Logger
 }
 
 // New makes an Informer for the collection that source lists and watches. It
@@ -169,7 +174,7 @@ func (i *Informer[T]) begin(ctx context.Context) (*run[T], error) {
 		return nil, fmt.Errorf("informer %q: %w", i.name, ErrRunning)
 	}
 	// Not ctx itself: handlers are to be stopped last.
-	i.run = &run[T]{handlers: worker.New(context.WithoutCancel(ctx))}
+	i.run = &run[T]{handlers: worker.New(context.WithoutCancel(ctx)), log: klog.FromContext(ctx)}
 	for _, p := range i.parts {
 		queue := deltafifo.New[T](deltafifo.Options{MaxPending: i.maxPending})
 		p.sink.attach(queue)
@@ -179,9 +184,11 @@ func (i *Informer[T]) begin(ctx context.Context) (*run[T], error) {
 		i.ended = make(chan struct{})
 	}
 	i.started, i.since = true, time.Now()
+	i.alarm.open(i.tick)
 	for _, c := range i.cursors {
 		i.run.handlers.Go("informer: "+c.reg.name, c.run)
 	}
+	i.watchCalls(i.since)
 	return i.run, nil
 }
 
@@ -194,6 +201,7 @@ func (i *Informer[T]) stopHandlers(r *run[T]) {
 	}
 	i.mu.Unlock()
 	r.handlers.Wait()
+	i.alarm.close() // until now a handler may be slow
 }
 
 // finish gives the Informer back. The cache is no longer in sync: nobody knows
@@ -208,6 +216,10 @@ func (i *Informer[T]) finish() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.run, i.since = nil, time.Now()
+	for _, c := range i.cursors {
+		c.reg.resyncDue = time.Time{}
+		c.reg.resyncAt.Store(0)
+	}
 	close(i.ended)
 }
 
@@ -244,14 +256,24 @@ func (i *Informer[T]) applyBatch(d *differ[T], batch []deltafifo.Delta[T]) {
 	if !state.synced {
 		syncAt = out.replacedAt
 	}
-	if len(out.changes) == 0 && syncAt < 0 && resourceVersion == before {
+	if len(out.changes) == 0 && syncAt < 0 && !out.resync && resourceVersion == before {
 		return
 	}
 	snapshot := i.index.Apply(out.changes, resourceVersion) // keeps no changes
+	i.checkDepths(state.end)
 	next, wake := state.succeed(snapshot, out.notices, syncAt)
+	if out.resync && next.synced {
+		i.assignResyncs(state.tail, next)
+	}
 	i.state.Store(next)
 	noteDeletions(&i.deletions, out.notices)
 	wake()
+	if syncAt >= 0 {
+		i.startResyncs()
+	}
+	if len(out.notices) > 0 || out.resync {
+		i.watchCalls(state.tail.since)
+	}
 }
 
 // AddIndex adds an index over all cached objects; snapshots taken from now on

@@ -24,7 +24,8 @@ type rig struct {
 	*Informer[*thing]
 	t    *testing.T
 	from *collection
-	stop func() // ends the run and waits for it
+	stop func()      // ends the run and waits for it
+	log  klog.Logger // quiet if zero
 }
 
 // bubble runs f in a synctest bubble with an informer that does not run yet.
@@ -46,17 +47,22 @@ func bubble(t *testing.T, options Options[*thing], f func(*testing.T, *rig)) {
 // start runs the informer in the background until stop or the end of the test.
 func (r *rig) start() {
 	r.t.Helper()
-	stop := runInBubble(r.t, r.Informer)
+	stop := runLogged(r.t, r.Informer, r.log)
 	r.stop = func() {
 		r.stop = nil
 		stop()
 	}
 }
 
-// runInBubble runs inf until the function that it returns is called.
+// runInBubble runs inf quietly until the function that it returns is called.
 func runInBubble[T Object](t *testing.T, inf *Informer[T]) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), klog.Logger{})) // quiet
+	return runLogged(t, inf, klog.Logger{})
+}
+
+func runLogged[T Object](t *testing.T, inf *Informer[T], log klog.Logger) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), log))
 	done := make(chan error, 1)
 	go func() { done <- inf.Run(ctx) }()
 	synctest.Wait()

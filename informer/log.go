@@ -64,7 +64,10 @@ type node[T Object] struct {
 	first   int64 // notices before this batch, counted since New
 	syncAt  int   // the run is in sync before notices[syncAt]; -1: not by this batch
 	mark    *mark
+	seq     int64 // batches before the end of this one, counted since New
 	next    *node[T]
+	// snapshot is what the batch leads to, if a resync follows; else nil.
+	snapshot *indexer.Snapshot[T]
 }
 
 // mark is the state of the collection after a batch. It is apart from the batch
@@ -93,7 +96,8 @@ type published[T Object] struct {
 	snapshot *indexer.Snapshot[T]
 	mark     *mark // of snapshot
 	tail     *node[T]
-	end      int64 // notices before tail, counted since New
+	seq      int64 // batches before tail, counted since New
+	end      int64 // notices before tail
 	synced   bool  // the current run has applied its first complete list
 }
 
@@ -105,6 +109,7 @@ func (p *published[T]) succeed(snapshot *indexer.Snapshot[T], notices []notice[T
 	filled := p.tail
 	filled.notices = notices
 	filled.first = p.end
+	filled.seq = p.seq + 1
 	filled.syncAt = syncAt
 	filled.work = work{since: time.Now(), keys: filled}
 	filled.mark = &mark{resourceVersion: snapshot.ResourceVersion()}
@@ -113,6 +118,7 @@ func (p *published[T]) succeed(snapshot *indexer.Snapshot[T], notices []notice[T
 		snapshot: snapshot,
 		mark:     filled.mark,
 		tail:     filled.next,
+		seq:      filled.seq,
 		end:      p.end + int64(len(notices)),
 		synced:   p.synced || syncAt >= 0,
 	}

@@ -23,6 +23,18 @@ type Registration struct {
 	// way at every batch.
 	nudge chan struct{}
 
+	latestOnly bool
+	slowAfter  time.Duration
+	watch      func(now time.Time) // has calls looked at
+	resync     time.Duration
+	resynced   func(*Registration)
+	resyncAt   atomic.Int64 // the batch to be followed by a resync; 0: none
+	again      atomic.Int64 // calls left of the resync in progress
+
+	// Guarded by the Informer's mu.
+	resyncDue time.Time // zero: not scheduled, or under way
+	deep      bool      // reported as far behind
+
 	// passed counts the notices that this handler need not see any more; it
 	// starts below the log's end by the number of initial adds.
 	passed atomic.Int64
@@ -93,7 +105,7 @@ func (r *Registration) Depth() int {
 	}
 	// Read passed first: the log only grows, so that the difference is never negative.
 	passed := r.passed.Load()
-	return int(r.written() - passed)
+	return int(r.written() - passed + r.again.Load())
 }
 
 // age is for how long the oldest batch in progress has been waiting.
