@@ -169,6 +169,7 @@ var _ = Describe("watching", func() {
 		r := inBubble()
 		s := r.watchMaps("")
 		r.Close()
+		synctest.Wait() // for the goroutine that called the handler
 		Expect(s.ended()).To(BeTrue())
 		Expect(r.do("GET", configMaps, "").code).To(Equal(http.StatusServiceUnavailable))
 		r.Close()
