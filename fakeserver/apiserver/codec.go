@@ -3,7 +3,6 @@ package apiserver
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/listwatch/listwatch/fakeserver/storage"
+	"github.com/listwatch/listwatch/internal/objectjson"
 )
 
 // protobufPrefix begins every protobuf object, in the store and on the wire.
@@ -102,7 +102,7 @@ func encodeBody(obj runtime.Object, gvk schema.GroupVersionKind, format format) 
 		}
 		return message.Marshal()
 	}
-	body, err := json.Marshal(withKind(obj, gvk))
+	body, err := objectjson.Append(nil, withKind(obj, gvk))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrCodec, gvk, err)
 	}
