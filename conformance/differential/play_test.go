@@ -31,6 +31,19 @@ type play struct {
 // perform runs a script with one side and returns its trace, and the answers
 // that the informer never asked for.
 func perform(t *testing.T, s *script, make player) (done trace, unused []string) {
+	playThrough(t, s, make, func(p *play) {
+		done = p.trace()
+		for _, a := range p.server.answers {
+			if a.used == 0 {
+				unused = append(unused, a.text)
+			}
+		}
+	})
+	return done, unused
+}
+
+// playThrough runs a script and looks at what became of it, in the bubble.
+func playThrough(t *testing.T, s *script, make player, look func(*play)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &play{server: newServer(typed{}), settings: settings{kind: typed{}}, make: make}
 		for _, c := range s.commands {
@@ -41,14 +54,8 @@ func perform(t *testing.T, s *script, make player) (done trace, unused []string)
 			synctest.Wait()
 		}
 		p.stop()
-		done = p.trace()
-		for _, a := range p.server.answers {
-			if a.used == 0 {
-				unused = append(unused, a.text)
-			}
-		}
+		look(p)
 	})
-	return done, unused
 }
 
 // do performs one command.

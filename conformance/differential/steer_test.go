@@ -36,11 +36,10 @@ func (s *server) each(words []string, do func(object)) error {
 		return fmt.Errorf("which objects?")
 	}
 	on := ""
+	if value, ok := strings.CutPrefix(words[len(words)-1], "on="); ok {
+		on, words = value, words[:len(words)-1]
+	}
 	for _, word := range words {
-		if value, ok := strings.CutPrefix(word, "on="); ok {
-			on = value
-			continue
-		}
 		o, err := parseObject(word)
 		if err != nil {
 			return err
