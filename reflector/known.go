@@ -17,7 +17,8 @@ type Known func(key string) (uid types.UID, resourceVersion string, ok bool)
 // version of the server, instead of second copies of them; a StreamingSource
 // does not even decode these.
 //
-// A first sync finds nothing known, so Known is not called during it.
+// A first sync finds nothing known, so Known is not called during it, nor after
+// the server has called the last resourceVersion too large.
 type KnownSink interface {
 	// Known is a function as described at type Known. It is called between
 	// BeginReplace and the end of the bracket, by the Reflector's goroutine or by
@@ -87,10 +88,10 @@ func keyOf[T Object](obj T) string {
 	return obj.GetName()
 }
 
-// known is what tells what the sink holds: nil if it does not tell, or holds
-// nothing because this is the first sync.
+// known is what tells what the sink holds: nil if it does not tell, holds
+// nothing because this is the first sync, or what it holds proves nothing.
 func (d *driver[T]) known() Known {
-	if d.knownSink == nil || !d.state.synced {
+	if d.knownSink == nil || !d.state.synced || d.state.replacement.rewound {
 		return nil
 	}
 	return d.knownSink.Known

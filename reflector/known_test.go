@@ -110,6 +110,26 @@ func TestAnObjectThatTheSinkHoldsIsNotHandedOverAgain(t *testing.T) {
 	}
 }
 
+// kubernetes#107457: after the restore of a backup, versions are given again.
+func TestNothingIsKnownOnceTheServerFindsTheLastVersionTooLarge(t *testing.T) {
+	item := []*object{withUID("a", "5")}
+	lists := func(n int, _ metav1.ListOptions) (Page[*object], error) {
+		if n == 1 {
+			return Page[*object]{}, tooLarge()
+		}
+		return Page[*object]{ResourceVersion: []string{"20", "", "10", "10"}[n], Items: slices.Clone(item)}, nil
+	}
+	synctest.Test(t, func(t *testing.T) {
+		sink := &holder{}
+		follows(t, refusingSource{&scripted{onList: lists}}, sink, func(r *Reflector[*object]) {
+			r.Relist()
+			synctest.Wait()
+			r.Relist()
+		})
+		want(t, "sink", sink.trace(), "begin initial, item a@5, end 20, begin forced, item a@5, end 10, begin forced, known a, end 10")
+	})
+}
+
 // refusingSource lacks watch-list.
 type refusingSource struct{ Source[*object] }
 

@@ -35,6 +35,10 @@ type replacement struct {
 	// unavailable: the server refused the last resourceVersion, so that the
 	// next request asks for the newest state instead.
 	unavailable bool
+	// rewound: the last resourceVersion is more than the server knows. Its
+	// history may have gone back, and give versions again that were given: what
+	// the Sink holds in the same version may be something else.
+	rewound bool
 	// requested is the resourceVersion of the request under way.
 	requested string
 	// limit of the LIST under way, and the token of the page asked for.

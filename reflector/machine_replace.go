@@ -119,7 +119,7 @@ func (m machine) listFailed(s state, in input) (state, []effect) {
 		r.nextPage, r.unchunked, r.limit = "", true, 0
 		return s, append(effects, firstPage(s))
 	case class.refusesVersion() && r.requested != "":
-		r.unavailable = true
+		r.unavailable, r.rewound = true, r.rewound || class == classTooLarge
 		return m.startList(s, effects)
 	}
 	return m.backOff(s, in, true, effects)
@@ -185,7 +185,7 @@ func (m machine) watchListFailed(s state, in input) (state, []effect) {
 	effects := s.abort(s.leaveStream(nil))
 	r, class := &s.replacement, in.failure.class
 	if class.refusesVersion() && r.requested != "" {
-		r.unavailable = true
+		r.unavailable, r.rewound = true, r.rewound || class == classTooLarge
 		return m.startWatchList(s, effects)
 	}
 	lacks, refused := false, false
