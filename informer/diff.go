@@ -10,6 +10,7 @@ import (
 
 // view is the cache as it was before a batch.
 type view[T Object] interface {
+	ResourceVersion() string
 	Get(key string) (T, bool)
 	Len() int
 	All() iter.Seq2[string, T]
@@ -19,7 +20,7 @@ type view[T Object] interface {
 type outcome[T Object] struct {
 	changes         []indexer.Change[T] // in order; a key may occur repeatedly; valid until the next diff
 	notices         []notice[T]
-	resourceVersion string // of the collection after the batch; "" if no delta named one
+	resourceVersion string // of the collection after the batch
 	replacedAt      int    // notices up to the end of the first Replaced; -1 without one
 	resync          bool   // one is due, after the batch
 }
@@ -30,6 +31,8 @@ type differ[T Object] struct {
 	base    view[T]
 	out     outcome[T]
 	initial bool
+	// rewound: the replacement at hand is older than what was before it.
+	rewound bool
 	// overlay is what the deltas so far have done to base. The last delta of a
 	// batch need not be recorded, since nothing looks at it.
 	overlay map[string]present[T]
@@ -49,7 +52,7 @@ const keep = 256
 // of the first Replaced as such.
 func (d *differ[T]) diff(base view[T], deltas []deltafifo.Delta[T], initial bool) outcome[T] {
 	d.base, d.initial = base, initial
-	d.out = outcome[T]{changes: d.changes[:0], replacedAt: -1}
+	d.out = outcome[T]{changes: d.changes[:0], replacedAt: -1, resourceVersion: base.ResourceVersion()}
 	if d.overlay == nil {
 		d.overlay = make(map[string]present[T])
 	}
@@ -81,6 +84,7 @@ func (d *differ[T]) step(delta *deltafifo.Delta[T]) {
 	case deltafifo.Resync: // changes nothing
 		d.out.resync = true
 	case deltafifo.Replaced:
+		d.rewound = older(delta.ResourceVersion, d.out.resourceVersion)
 		d.replace(delta.Replacement.Items)
 		if d.out.replacedAt < 0 {
 			d.out.replacedAt = len(d.out.notices)
@@ -96,7 +100,8 @@ func (d *differ[T]) step(delta *deltafifo.Delta[T]) {
 }
 
 // put notes that obj is now under key, whatever was there before. Out of a
-// replacement, an object that the cache has already is left alone. A nil obj
+// replacement, an object that the cache has already is left alone, unless the
+// server's history was rewound: then its version may have been given again. A nil obj
 // says that there is an object, but not which: then the cached one stays.
 func (d *differ[T]) put(key string, obj T, replacing bool) {
 	old, found := d.get(key)
@@ -114,7 +119,7 @@ func (d *differ[T]) exchange(key string, was present[T], obj T, replacing bool) 
 	case otherUID(old, obj):
 		d.notify(notice[T]{kind: noticeDelete, key: key, obj: old})
 		d.notify(notice[T]{kind: noticeAdd, initial: d.initial, obj: obj})
-	case replacing && sameVersion(old, obj):
+	case replacing && sameVersion(old, obj) && (!d.rewound || any(old) == any(obj)):
 		return
 	default:
 		d.notify(notice[T]{kind: noticeUpdate, old: old, obj: obj})

@@ -19,6 +19,7 @@ type tableView map[string]*thing
 
 func (v tableView) Get(key string) (*thing, bool) { obj, ok := v[key]; return obj, ok }
 func (v tableView) Len() int                      { return len(v) }
+func (v tableView) ResourceVersion() string       { return "" }
 func (v tableView) All() iter.Seq2[string, *thing] {
 	return func(yield func(string, *thing) bool) {
 		for _, key := range slices.Sorted(maps.Keys(v)) {
@@ -202,6 +203,37 @@ func TestDiffTellsHandlersWhatChangedInTheCache(t *testing.T) {
 				t.Errorf("resourceVersion %q, want %q", out.resourceVersion, test.rv)
 			}
 		})
+	}
+}
+
+// versioned is a view at a version.
+type versioned struct {
+	tableView
+	version string
+}
+
+func (v versioned) ResourceVersion() string { return v.version }
+
+// kubernetes#107457: after the restore of a backup, versions are given again.
+func TestDiffTrustsNoVersionAfterTheServersHistoryWasRewound(t *testing.T) {
+	other := a2.DeepCopy()
+	for name, test := range map[string]struct {
+		at      string
+		listed  *thing
+		changed bool
+	}{
+		"a list that is not older": {"9", other, false},
+		"an older list":            {"10", other, true},
+		"the cached object itself": {"10", a2, false},
+	} {
+		var d differ[*thing]
+		out := d.diff(versioned{viewOf(a2), test.at}, deltas{replaced("9", test.listed)}, false)
+		if changed := len(out.changes) == 1 && len(out.notices) == 1; changed != test.changed {
+			t.Errorf("%s: changed %v, want %v", name, changed, test.changed)
+		}
+		if out.resourceVersion != "9" {
+			t.Errorf("%s: at %q", name, out.resourceVersion)
+		}
 	}
 }
 

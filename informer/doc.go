@@ -52,7 +52,9 @@
 // # How changes are recognised
 //
 // A complete list (the first, and any relist) is compared with the cache. Same
-// UID and resourceVersion: the cached object stays and nobody is told. Same key
+// UID and resourceVersion: the cached object stays and nobody is told, unless the
+// list is older than the cache: then the server's history was rewound, and the
+// version may have been given again. Same key
 // and another UID: delete of the old object (Exact false), then add of the new.
 // Missing: delete (Exact false). Events are not compared, but an ADDED for a
 // known key is an update, and another UID is delete, then add, as above. A

@@ -248,18 +248,14 @@ func (i *Informer[T]) apply(ctx context.Context, queue *deltafifo.Queue[T]) {
 func (i *Informer[T]) applyBatch(d *differ[T], batch []deltafifo.Delta[T]) {
 	state := i.state.Load()
 	out := d.diff(state.snapshot, batch, !state.synced)
-	resourceVersion, before := out.resourceVersion, state.snapshot.ResourceVersion()
-	if resourceVersion == "" || out.replacedAt < 0 && older(resourceVersion, before) {
-		resourceVersion = before
-	}
 	syncAt := -1
 	if !state.synced {
 		syncAt = out.replacedAt
 	}
-	if len(out.changes) == 0 && syncAt < 0 && !out.resync && resourceVersion == before {
+	if len(out.changes) == 0 && syncAt < 0 && !out.resync && out.resourceVersion == state.snapshot.ResourceVersion() {
 		return
 	}
-	snapshot := i.index.Apply(out.changes, resourceVersion) // keeps no changes
+	snapshot := i.index.Apply(out.changes, out.resourceVersion) // keeps no changes
 	i.checkDepths(state.end)
 	next, wake := state.succeed(snapshot, out.notices, syncAt)
 	if out.resync && next.synced {
