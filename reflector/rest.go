@@ -2,20 +2,29 @@ package reflector
 
 import (
 	"context"
+	"fmt"
+	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+
+	"github.com/listwatch/listwatch/internal/worker"
 )
 
-// RESTOption narrows what FromREST asks for.
+// RESTOption narrows what FromREST asks for, or says how the answers are read.
 type RESTOption func(*restQuery)
 
 // restQuery is what every request of a REST source has in common.
 type restQuery struct {
 	resource, namespace          string
 	labelSelector, fieldSelector string
+	shard                        string
+
+	json, clientCodec, dropManagedFields bool
+	interned                             int
 }
 
 // WithLabelSelector asks only for objects whose labels match.
@@ -28,26 +37,199 @@ func WithFieldSelector(selector fields.Selector) RESTOption {
 	return func(q *restQuery) { q.fieldSelector = selector.String() }
 }
 
+// WithShard asks only for a part of the collection: the objects whose hash is
+// in a range, written as KEP-5866 has it, such as
+// "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')".
+// A server that does not know the parameter answers with everything, and nothing
+// tells that from an answer.
+func WithShard(selector string) RESTOption {
+	return func(q *restQuery) { q.shard = selector }
+}
+
+// WithJSON asks for JSON also where T has protobuf.
+func WithJSON() RESTOption { return func(q *restQuery) { q.json = true } }
+
+// WithClientDecoding leaves reading and decoding to the client, with its
+// serializer and the encoding it is configured for: for a T that is not what
+// comes over the wire. It is slower, and holds a LIST in memory as a whole.
+func WithClientDecoding() RESTOption { return func(q *restQuery) { q.clientCodec = true } }
+
+// WithoutManagedFields drops metadata.managedFields before objects are decoded.
+func WithoutManagedFields() RESTOption { return func(q *restQuery) { q.dropManagedFields = true } }
+
+// WithInterning shares equal strings among objects: namespaces, labels, owners,
+// nodes, images and the like. Up to limit strings are kept for it; zero is 10,000.
+func WithInterning(limit int) RESTOption {
+	return func(q *restQuery) { q.interned = orDefault(max(0, limit), defaultInterned) }
+}
+
 // FromREST reads a resource ("pods") of client's group and version, in one
-// namespace or, with "", in all. The client's serializer must decode to T.
-// Retries of the client are turned off: they would hide the server's answers
-// from the Reflector, and it does them better. An object that is not a T is
-// reported as *DecodeError.
+// namespace or, with "", in all.
+//
+// It has a reader of its own. Bodies are cut into objects as they arrive and
+// decoded by up to GOMAXPROCS goroutines, in order; the next page of a LIST is
+// asked for as soon as the current one names it. Objects come as protobuf where
+// T is generated with it and the server has it, else as JSON, and are equal to
+// those that client-go's decoder makes of the same bytes. For
+// *metav1.PartialObjectMetadata the server is asked for metadata only. An object
+// above 64 MiB ends a stream with a *DecodeError.
+//
+// The client makes the requests, under its rate limit for LISTs, and reads error
+// answers, which needs a serializer that knows the encoding; those of client-go's
+// generated clients do. Its retries are turned off: they would hide the server's
+// answers from the Reflector, which does them better.
 func FromREST[T Object](client rest.Interface, resource, namespace string, options ...RESTOption) Source[T] {
 	query := restQuery{resource: resource, namespace: namespace}
 	for _, option := range options {
 		option(&query)
 	}
-	return &restSource[T]{client: client, query: query}
+	if query.clientCodec {
+		return &clientSource[T]{restRequests{client: client, query: query}}
+	}
+	c := newCodec[T]()
+	c.dropManagedFields = query.dropManagedFields
+	if query.interned > 0 {
+		c.strings = newInternTable(query.interned)
+	}
+	proto := c.proto && !query.json
+	return &restSource[T]{codec: c, restRequests: restRequests{
+		client: client, query: query, acceptList: accept(proto, c.partial, "PartialObjectMetadataList"),
+		acceptWatch: accept(proto, c.partial, "PartialObjectMetadata"),
+	}}
 }
 
-type restSource[T Object] struct {
+// restRequests makes the requests of a collection.
+type restRequests struct {
 	client rest.Interface
 	query  restQuery
+	// What to ask for; "" leaves it to the client.
+	acceptList, acceptWatch string
+}
+
+// request is a GET of the collection with options.
+func (s *restRequests) request(options metav1.ListOptions) *rest.Request {
+	options.LabelSelector, options.FieldSelector = s.query.labelSelector, s.query.fieldSelector
+	options.ShardSelector = s.query.shard
+	request := s.client.Get().
+		NamespaceIfScoped(s.query.namespace, s.query.namespace != "").
+		Resource(s.query.resource).
+		VersionedParams(&options, metav1.ParameterCodec).
+		MaxRetries(0)
+	accept := s.acceptList
+	if options.Watch {
+		accept = s.acceptWatch
+	}
+	if accept != "" {
+		request.SetHeader("Accept", accept)
+	}
+	return request
+}
+
+// stream asks, and returns the body of the answer.
+func (s *restRequests) stream(ctx context.Context, options metav1.ListOptions) (io.ReadCloser, error) {
+	request := s.request(options)
+	if options.Watch {
+		request.Throttle(nil) // as client-go: watches are few and long
+	}
+	body, err := request.Stream(ctx)
+	if err != nil && (utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err)) {
+		return nil, fmt.Errorf("%w: %w", ErrConnectionLost, err)
+	}
+	return body, err
+}
+
+// restSource is a Source with a reader of its own.
+type restSource[T Object] struct {
+	restRequests
+	codec *codec[T]
 }
 
 // List implements Source.
 func (s *restSource[T]) List(ctx context.Context, options metav1.ListOptions) (Page[T], error) {
+	list, err := s.list(ctx, options)
+	if err != nil {
+		return Page[T]{}, err
+	}
+	defer list.Close()
+	var page Page[T]
+	for {
+		part, err := list.Next(ctx)
+		if err != nil {
+			return Page[T]{}, err
+		}
+		for _, item := range part.Items {
+			if item.Skipped != nil {
+				page.Skipped = append(page.Skipped, item.Skipped)
+			} else {
+				page.Items = append(page.Items, item.Object)
+			}
+		}
+		if part.EndOfPage {
+			page.ResourceVersion, page.Continue, page.Remaining = part.ResourceVersion, part.Continue, part.Remaining
+			return page, nil
+		}
+	}
+}
+
+// ListStream implements StreamingSource.
+func (s *restSource[T]) ListStream(ctx context.Context, options metav1.ListOptions, known Known) (ListStream[T], error) {
+	list, err := s.list(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	list.follow, list.known = true, known
+	return list, nil
+}
+
+func (s *restSource[T]) list(ctx context.Context, options metav1.ListOptions) (*wireList[T], error) {
+	group := worker.New(ctx)
+	body, err := s.stream(group.Context(), options)
+	if err != nil {
+		group.Stop()
+		return nil, err
+	}
+	return newWireList(s.codec, group, nextPage{options: options, body: body}, s.stream), nil
+}
+
+// Watch implements Source.
+func (s *restSource[T]) Watch(ctx context.Context, options metav1.ListOptions) (Stream[T], error) {
+	return s.WatchKnown(ctx, options, nil)
+}
+
+// WatchKnown implements StreamingSource.
+func (s *restSource[T]) WatchKnown(ctx context.Context, options metav1.ListOptions, known Known) (Stream[T], error) {
+	options.Watch = true
+	group := worker.New(ctx)
+	body, err := s.stream(group.Context(), options)
+	if err != nil {
+		group.Stop()
+		return nil, err
+	}
+	return newWireStream(s.codec, group, body, known), nil
+}
+
+// accept is the header by which a server is asked for an encoding and, for
+// metadata only, a kind.
+func accept(proto, partial bool, kind string) string {
+	as := ""
+	if partial {
+		as = ";as=" + kind + ";g=" + metav1.GroupName + ";v=v1"
+	}
+	accept := "application/json" + as
+	if proto {
+		accept = "application/vnd.kubernetes.protobuf" + as + "," + accept
+	}
+	if partial { // from a server that cannot cut objects down
+		accept += ",application/json"
+	}
+	return accept
+}
+
+// clientSource is a Source whose client decodes.
+type clientSource[T Object] struct{ restRequests }
+
+// List implements Source.
+func (s *clientSource[T]) List(ctx context.Context, options metav1.ListOptions) (Page[T], error) {
 	list, err := s.request(options).Do(ctx).Get()
 	if err != nil {
 		return Page[T]{}, err
@@ -56,18 +238,8 @@ func (s *restSource[T]) List(ctx context.Context, options metav1.ListOptions) (P
 }
 
 // Watch implements Source.
-func (s *restSource[T]) Watch(ctx context.Context, options metav1.ListOptions) (Stream[T], error) {
+func (s *clientSource[T]) Watch(ctx context.Context, options metav1.ListOptions) (Stream[T], error) {
 	options.Watch = true
 	watcher, err := s.request(options).Watch(ctx)
 	return newWatchStream[T](watcher, err)
-}
-
-// request is a GET of the collection with options.
-func (s *restSource[T]) request(options metav1.ListOptions) *rest.Request {
-	options.LabelSelector, options.FieldSelector = s.query.labelSelector, s.query.fieldSelector
-	return s.client.Get().
-		NamespaceIfScoped(s.query.namespace, s.query.namespace != "").
-		Resource(s.query.resource).
-		VersionedParams(&options, metav1.ParameterCodec).
-		MaxRetries(0)
 }
