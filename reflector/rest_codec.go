@@ -48,8 +48,11 @@ type codec[T Object] struct {
 	objects, nanoseconds, known atomic.Int64
 }
 
-func newCodec[T Object]() *codec[T] {
-	c := &codec[T]{element: reflect.TypeFor[T]().Elem()}
+func newCodec[T Object]() *codec[T] { return codecOf[T](reflect.TypeFor[T]().Elem()) }
+
+// codecOf decodes what element points to.
+func codecOf[T Object](element reflect.Type) *codec[T] {
+	c := &codec[T]{element: element}
 	object := c.new()
 	_, c.proto = any(object).(protoObject)
 	_, c.partial = any(object).(*metav1.PartialObjectMetadata)

@@ -11,7 +11,8 @@ import (
 //
 // A newline between a brace that closes and one that opens is the end of a
 // frame: within an object another token would have to follow, and in a string
-// it must not stand. Only where nothing has followed yet are the braces counted.
+// it must not stand. Braces are counted only where nothing has followed yet, or
+// where another frame might end on the same line.
 type JSONFrames struct {
 	searched int // of the frame's bytes, for newlines
 	braces   scan
@@ -70,10 +71,20 @@ func (f *JSONFrames) byNewline(data []byte) int {
 			end--
 		}
 		if data[end-1] == '}' && data[following] == '{' {
+			if mayHoldTwo(data[:end]) {
+				return f.braces.end(data)
+			}
 			return end
 		}
 		f.searched = following
 	}
+}
+
+// mayHoldTwo reports whether a brace that closes and one that opens might stand
+// side by side. Where it says so that is mostly in a string.
+func mayHoldTwo(line []byte) bool {
+	return bytes.Contains(line, []byte("}{")) || bytes.Contains(line, []byte("} ")) ||
+		bytes.IndexByte(line, '\t') >= 0 || bytes.IndexByte(line, '\r') >= 0
 }
 
 // End implements Splitter.

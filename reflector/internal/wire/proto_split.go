@@ -40,6 +40,7 @@ type ProtoList struct {
 	header   ListHeader
 	metadata []byte
 	begun    bool // past the magic
+	listed   bool // the list itself has begun
 	inside   bool // the list itself, not its envelope
 	left     int  // bytes of the list to come, if inside
 	skip     int  // bytes to come of a field that nobody wants
@@ -74,7 +75,7 @@ func (l *ProtoList) Split(data []byte, _ bool) (int, []byte, error) {
 		return 0, nil, err
 	}
 	if !l.inside && f.number == 2 && f.wire == wireBytes {
-		l.inside, l.left = length > 0, length
+		l.listed, l.inside, l.left = true, length > 0, length
 		return size, nil, nil
 	}
 	return l.field(data, f, size, length)
@@ -122,7 +123,7 @@ func (l *ProtoList) consume(n int) {
 
 // End implements Splitter.
 func (l *ProtoList) End(data []byte) error {
-	if !l.begun || l.inside || l.skip > 0 || len(data) > 0 {
+	if !l.listed || l.inside || l.skip > 0 || len(data) > 0 {
 		return io.ErrUnexpectedEOF
 	}
 	return nil
