@@ -4,9 +4,9 @@
 // # Usage
 //
 // One producer calls Add, Update, Delete, Replace and Bookmark in the order in
-// which the server told them, and Resync when one is due; one consumer calls Pop in
-// a loop, handing back
-// the slice of the previous batch so that it is filled again:
+// which the server told them, and Resync when one is due; one consumer calls Pop
+// in a loop, handing back the slice of the previous batch so that it is filled
+// again:
 //
 //	var batch []deltafifo.Delta[T]
 //	for {

@@ -2,6 +2,39 @@
 // publishes an immutable Snapshot for each; readers take the newest one without a
 // lock and keep it for as long as they like.
 //
+// # Reading
+//
+// A Snapshot answers by key (Get), in key order (All, Namespace, Prefix, Range,
+// and Keys and List, which copy), and by the values of its indexes (ByIndex,
+// IndexLen, IndexValues; ByIndexes for several at once). Differences tells what
+// became of another snapshot.
+//
+// # Indexes
+//
+// An index is a function that says under which values an object is to be found.
+// It is either known by a name, with strings for values (Options.Indexes,
+// AddIndex), or an Index, a Go value with values of any comparable type, which
+// needs neither names nor conversions:
+//
+//	var byOwner = indexer.NewIndex("owner", func(p *corev1.Pod) []types.UID { … })
+//	…
+//	for key, pod := range byOwner.Objects(snapshot, uid) { … }
+//
+// Indexes can be added while there are objects and readers. Those whose values are
+// strings can be asked by name, too, however they were made.
+//
+// # Watching
+//
+// Indexer.Watch gives a channel that is closed when the answer to a query (Key,
+// Prefix, Namespace, a Term made by Is) is no longer what it was in a snapshot:
+//
+//	for {
+//		s := x.Snapshot()
+//		// … use s.ByIndex("node", "n1") …
+//		w, err := x.Watch(s, indexer.Is("node", "n1"))
+//		// … wait for w.Changed() or give up, then w.Stop()
+//	}
+//
 // # Promises
 //
 // A Snapshot never changes: not its answers, not their order. Reading from one
@@ -9,23 +42,29 @@
 // other sees them in the order in which they were published, and never half of a
 // batch.
 //
-// All, Namespace and ByIndex yield in key order and copy nothing.
+// All, Namespace, Prefix, Range, ByIndex and ByIndexes yield in key order and copy
+// nothing.
 //
 // An index has exactly the objects of its snapshot under exactly the values that
 // its function returned for them. What an object was posted under is remembered,
 // so nothing stale stays after an update, a delete or a Replace, even if the
 // function's answer changes.
 //
-// An index function that panics costs its object its place in this index, and
-// nothing else. Options.OnError and Errors tell.
+// An index function that panics or returns an error costs its object its place in
+// this index, and nothing else. Options.OnError and Errors tell.
 //
 // Replace builds the new collection beside the old one and swaps once.
+//
+// No change is missed between looking at a snapshot and watching it. A watch is
+// closed for a change of its answer and for nothing else, after the snapshot with
+// the change was published.
 //
 // # Not promised
 //
 // That objects are copied: they are shared by all snapshots and readers, and must
 // not be changed. That resourceVersions rise: they are what the writer says. That
-// a key has the form "namespace/name": only Namespace cares.
+// a key has the form "namespace/name": only Namespace cares. That a watcher sees
+// every change: it sees that there was one.
 //
 // # How it works
 //
@@ -41,16 +80,17 @@
 // are shared between snapshots; the writer copies a node before it changes it,
 // once per batch (array.go, idtree.go; table.go puts a hash map on top). What no
 // snapshot looks at, the places of ids that were never used, it writes at once.
-// cursor.go walks along the objects in order.
+// cursor.go walks along the objects in order. differences.go finds what two
+// snapshots do not share; watches are found by what it says.
 //
 // # Costs
 //
 // With a node index on 10,000 to 100,000 objects, beside client-go's store in the
-// same run (bench_test.go): a Get takes about as long. A batch of one update takes
+// same run (module bench): a Get takes about as long. A batch of one update takes
 // some two times as long (600 B in five nodes); of one add, delete or move to
 // another index value two to six times, because it makes about twenty small nodes.
-// Part of that is garbage collection. Batches of many share the nodes and take as long as
-// client-go. Replace, Namespace, ByIndex and List are some three to four times
+// Part of that is garbage collection. Batches of many share the nodes and take as
+// long as client-go. Replace, Namespace, ByIndex and List are some three to four times
 // faster, All ten times and more.
 //
 // An old snapshot costs as much memory as it differs from the newest.

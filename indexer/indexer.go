@@ -1,24 +1,21 @@
 package indexer
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"sync/atomic"
 )
-
-// Func returns the values under which obj is found in an index; the same value
-// twice counts once. It must depend on obj only. It runs in the writer's
-// goroutine and must not call the Indexer's Apply, Replace or AddIndex.
-type Func[T any] func(obj T) []string
 
 // Options of an Indexer. The zero value is usable.
 type Options[T any] struct {
 	// Indexes by name; more can be added later with AddIndex. A name must not be
 	// empty and a function not nil.
 	Indexes map[string]Func[T]
-	// OnError, if set, is told of index functions that panicked, after the
-	// change was published, in the goroutine that made it.
+	// Defined are more indexes; others can be added later with Define. Names must
+	// differ from each other and from those in Indexes.
+	Defined []Definition[T]
+	// OnError, if set, is told of index functions that failed or panicked, after
+	// the change was published, in the goroutine that made it.
 	OnError func(*IndexError)
 }
 
@@ -41,32 +38,27 @@ type Indexer[T any] struct {
 	// mutex because index functions, which are not ours, run while it is empty.
 	writer   chan *state[T]
 	failures atomic.Pointer[failures] // of the newest state
+	watches  registry
 }
 
 // New returns an empty Indexer whose resourceVersion is "". Errors:
-// ErrInvalidIndex.
+// ErrInvalidIndex,
+// ErrIndexExists.
 func New[T any](options Options[T]) (*Indexer[T], error) {
 	x := &Indexer[T]{onError: options.OnError, writer: make(chan *state[T], 1)}
 	s := newState[T](0, nil)
 	for _, name := range slices.Sorted(maps.Keys(options.Indexes)) {
-		f := options.Indexes[name]
-		if err := validate(name, f); err != nil {
+		if err := s.define(NewIndex(name, options.Indexes[name])); err != nil {
 			return nil, err
 		}
-		s.indexes = append(s.indexes, newIndex(name, f, s.generation))
+	}
+	for _, d := range options.Defined {
+		if err := s.define(d); err != nil {
+			return nil, err
+		}
 	}
 	x.finish(s, s.publish("", nil))
 	return x, nil
-}
-
-func validate[T any](name string, f Func[T]) error {
-	switch {
-	case name == "":
-		return fmt.Errorf("%w: it has no name", ErrInvalidIndex)
-	case f == nil:
-		return fmt.Errorf("%w: %q has no function", ErrInvalidIndex, name)
-	}
-	return nil
 }
 
 // Snapshot returns the newest snapshot, never nil. It takes no lock.
@@ -101,38 +93,40 @@ func (x *Indexer[T]) Replace(items []Change[T], resourceVersion string) *Snapsho
 // AddIndex adds an index over what is there and what will come, and publishes a
 // snapshot that has it, with the same resourceVersion. Errors: ErrInvalidIndex,
 // ErrIndexExists.
-func (x *Indexer[T]) AddIndex(name string, f Func[T]) error {
-	if err := validate(name, f); err != nil {
-		return err
-	}
+func (x *Indexer[T]) AddIndex(name string, f Func[T]) error { return x.Define(NewIndex(name, f)) }
+
+// Define adds an index as AddIndex does. Errors: ErrInvalidIndex, ErrIndexExists.
+func (x *Indexer[T]) Define(d Definition[T]) error {
 	s := <-x.writer
 	current := x.current.Load()
-	for _, ix := range s.indexes {
-		if ix.name == name {
-			x.writer <- s
-			return fmt.Errorf("%w: %q", ErrIndexExists, name)
-		}
+	if err := s.define(d); err != nil {
+		x.writer <- s
+		return err
 	}
-	ix := newIndex(name, f, s.generation)
+	ix := s.indexes[len(s.indexes)-1]
 	for key, object := range current.All() {
 		id, _ := s.objects.find(key)
-		s.post(ix, id, key, object)
+		ix.post(s, id, key, object)
 	}
-	s.indexes = append(s.indexes, ix)
 	x.finish(s, s.publish(current.resourceVersion, current))
 	return nil
 }
 
 // Errors returns the index errors that stand, by index, then key: each means
 // that an object is missing from an index. An error goes when its object changes
-// without panicking, is deleted or replaced.
+// without another, is deleted or replaced.
 func (x *Indexer[T]) Errors() []*IndexError { return x.failures.Load().all() }
 
 // finish makes next the newest snapshot, lets the next writer go on and reports.
 func (x *Indexer[T]) finish(s *state[T], next *Snapshot[T]) *Snapshot[T] {
 	fresh := s.failures.takeFresh()
+	previous := x.current.Load()
+	if previous != nil {
+		next.sequence = previous.sequence + 1
+	}
 	x.failures.Store(s.failures)
 	x.current.Store(next)
+	x.notify(previous, next, s.indexes)
 	x.writer <- s
 	if x.onError != nil {
 		for _, e := range fresh {

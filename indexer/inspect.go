@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 )
@@ -31,24 +32,24 @@ func (s *Snapshot[T]) Sample(n int) iter.Seq2[string, T] {
 // IndexNames returns the names of the indexes, in a slice of the caller's.
 func (s *Snapshot[T]) IndexNames() []string {
 	names := make([]string, 0, len(s.indexes))
-	for i := range s.indexes {
-		names = append(names, s.indexes[i].name)
+	for _, view := range s.indexes {
+		names = append(names, view.name())
 	}
 	return names
 }
 
-// ValuesOf returns the values under which an index has the object of key, in
-// order; none if there is no such object. It looks at all values of the index:
-// it is for explanations, not for lookups. Errors: ErrUnknownIndex.
+// ValuesOf returns the values under which an index has the object of key, as
+// text, in order; none if there is no such object. It looks at all values of the
+// index: it is for explanations, not for lookups. Errors: ErrUnknownIndex.
 func (s *Snapshot[T]) ValuesOf(name, key string) ([]string, error) {
-	values, err := s.index(name)
-	if err != nil {
-		return nil, err
+	i := slices.IndexFunc(s.indexes, func(view indexView) bool { return view.name() == name })
+	if i < 0 {
+		return nil, fmt.Errorf("%w: %q", ErrUnknownIndex, name)
 	}
 	var found []string
-	for id := range values.ids {
-		if holds(values.value(id), &s.objects, key) {
-			found = append(found, values.key(id))
+	for value, ids := range s.indexes[i].each {
+		if holds(ids, &s.objects, key) {
+			found = append(found, fmt.Sprint(value))
 		}
 	}
 	slices.Sort(found)

@@ -153,6 +153,7 @@ func check(t *testing.T, s *indexer.Snapshot[*object], want oracle, funcs map[st
 			return found && ns == namespace || !found && namespace == ""
 		}))
 	}
+	checkRanges(t, s, want, same)
 	for name, f := range funcs {
 		values, err := s.IndexValues(name)
 		if err != nil {
@@ -166,6 +167,26 @@ func check(t *testing.T, s *indexer.Snapshot[*object], want oracle, funcs map[st
 				t.Fatal(err)
 			}
 			same("ByIndex "+name+" "+value, collect(seq), index[value])
+			if n, err := s.IndexLen(name, value); err != nil || n != len(index[value]) {
+				t.Fatalf("IndexLen %s %s = %d, %v, want %d", name, value, n, err, len(index[value]))
+			}
+		}
+	}
+}
+
+// bounds are keys, what is just before and behind them, and what is nowhere.
+var bounds = []string{"", "a", "cluster-", "cluster-11", "ns", "ns-", "ns-1/", "ns-1/1", "ns-10", "ns-3/\xff", "ns/", "ns0", "\xff", "\xff\xff"}
+
+func checkRanges(t *testing.T, s *indexer.Snapshot[*object], want oracle, same func(what string, got, want []string)) {
+	t.Helper()
+	for i, from := range bounds {
+		same("Prefix "+from, collect(s.Prefix(from)), want.pairs(func(key string, _ *object) bool {
+			return strings.HasPrefix(key, from)
+		}))
+		for _, to := range []string{"", bounds[(i*5+1)%len(bounds)], bounds[(i+1)%len(bounds)]} {
+			same("Range "+from+" "+to, collect(s.Range(from, to)), want.pairs(func(key string, _ *object) bool {
+				return key >= from && (to == "" || key < to)
+			}))
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 )
 
 // Snapshot is one state of the collection. It never changes, so all methods may
@@ -15,6 +14,7 @@ type Snapshot[T any] struct {
 	order           *idNode
 	indexes         []indexView
 	resourceVersion string
+	sequence        uint64 // one more than that of the snapshot before
 }
 
 // ResourceVersion returns that of the collection, as the writer gave it; "" at
@@ -82,41 +82,33 @@ func (s *Snapshot[T]) List() []T {
 	return objects
 }
 
-// Namespace yields keys and objects of one namespace, those with keys
-// "namespace/…", in key order, without copying. The namespace "" has the keys
-// without a slash, those of cluster-scoped objects; to find them it looks at
-// every key.
-func (s *Snapshot[T]) Namespace(namespace string) iter.Seq2[string, T] {
-	if namespace == "" {
-		return func(yield func(string, T) bool) {
-			for key, object := range s.All() {
-				if !strings.Contains(key, "/") && !yield(key, object) {
-					return
-				}
-			}
-		}
-	}
-	return s.walk(s.order, namespace+"/", namespace+"0") // 0 follows /
-}
-
 // ByIndex yields the keys and objects that an index has under value, in key
 // order, without copying. Errors: ErrUnknownIndex.
 func (s *Snapshot[T]) ByIndex(name, value string) (iter.Seq2[string, T], error) {
-	values, err := s.index(name)
+	values, err := byName(s.indexes, name)
 	if err != nil {
 		return nil, err
 	}
-	var ids *idNode
-	if _, found := values.find(value); found != nil {
-		ids = *found
+	return s.walk(values.tree(value), "", ""), nil
+}
+
+// IndexLen returns how many objects an index has under value. It does not walk
+// over them. Errors: ErrUnknownIndex.
+func (s *Snapshot[T]) IndexLen(name, value string) (int, error) {
+	values, err := byName(s.indexes, name)
+	if err != nil {
+		return 0, err
 	}
-	return s.walk(ids, "", ""), nil
+	if ids := values.tree(value); ids != nil {
+		return ids.size, nil
+	}
+	return 0, nil
 }
 
 // IndexValues returns the values under which an index has objects, in order, in
 // a slice of the caller's. Errors: ErrUnknownIndex.
 func (s *Snapshot[T]) IndexValues(name string) ([]string, error) {
-	values, err := s.index(name)
+	values, err := byName(s.indexes, name)
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +120,17 @@ func (s *Snapshot[T]) IndexValues(name string) ([]string, error) {
 	return found, nil
 }
 
-func (s *Snapshot[T]) index(name string) (*view[string, *idNode], error) {
-	for i := range s.indexes {
-		if s.indexes[i].name == name {
-			return &s.indexes[i].values, nil
+// byName returns an index by its name. Only those whose values are strings can be
+// asked like that.
+func byName(indexes []indexView, name string) (*values[string], error) {
+	for _, view := range indexes {
+		if view.name() != name {
+			continue
 		}
+		if found, ok := view.(*values[string]); ok {
+			return found, nil
+		}
+		return nil, fmt.Errorf("%w: the values of %q are no strings", ErrUnknownIndex, name)
 	}
 	return nil, fmt.Errorf("%w: %q", ErrUnknownIndex, name)
 }

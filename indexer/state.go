@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -11,19 +12,36 @@ type state[T any] struct {
 	generation *uint64
 	objects    table[string, T]
 	order      *idNode // ids of objects, in key order
-	indexes    []*index[T]
+	indexes    []postings[T]
 	failures   *failures
 }
 
 // newState returns an empty state with room for n objects and indexes of the
-// same names and functions as those given.
-func newState[T any](n int, indexes []*index[T]) *state[T] {
+// same definitions as those given.
+func newState[T any](n int, indexes []postings[T]) *state[T] {
 	generation := uint64(1)
 	s := &state[T]{generation: &generation, objects: newTable[string, T](&generation, n), failures: &failures{}}
 	for _, ix := range indexes {
-		s.indexes = append(s.indexes, newIndex(ix.name, ix.f, &generation))
+		s.indexes = append(s.indexes, ix.of().begin(&generation))
 	}
 	return s
+}
+
+// define adds an index, which has no objects.
+func (s *state[T]) define(d Definition[T]) error {
+	if d == nil {
+		return fmt.Errorf("%w: it is nil", ErrInvalidIndex)
+	}
+	if err := d.validate(); err != nil {
+		return err
+	}
+	for _, ix := range s.indexes {
+		if ix.of().Name() == d.Name() {
+			return fmt.Errorf("%w: %q", ErrIndexExists, d.Name())
+		}
+	}
+	s.indexes = append(s.indexes, d.begin(s.generation))
+	return nil
 }
 
 // ordered edits trees of ids of objects.
@@ -39,30 +57,8 @@ func (s *state[T]) set(key string, object T) {
 		s.order = s.ordered().insert(s.order, id)
 	}
 	for _, ix := range s.indexes {
-		s.post(ix, id, key, object)
+		ix.post(s, id, key, object)
 	}
-}
-
-// post puts one object, which is stored, into one index.
-func (s *state[T]) post(ix *index[T], id uint32, key string, object T) {
-	values, failure := call(ix, key, object)
-	if failure != nil {
-		s.failures.add(failure)
-		values = nil
-	} else {
-		s.failures.remove(ix.name, key)
-	}
-	ix.set(&s.objects.view, id, values)
-}
-
-// call asks an index for its values and survives a panic.
-func call[T any](ix *index[T], key string, object T) (values []string, failure *IndexError) {
-	defer func() {
-		if r := recover(); r != nil {
-			values, failure = nil, &IndexError{Index: ix.name, Key: key, Panic: r}
-		}
-	}()
-	return ix.f(object), nil
 }
 
 // delete removes key, if it is there, from everywhere.
@@ -72,8 +68,7 @@ func (s *state[T]) delete(key string) {
 		return
 	}
 	for _, ix := range s.indexes {
-		ix.set(&s.objects.view, id, nil)
-		s.failures.remove(ix.name, key)
+		ix.withdraw(s, id, key)
 	}
 	// Lists find an id by its key, so the key goes last.
 	s.order = s.ordered().remove(s.order, id)
@@ -95,7 +90,7 @@ func (s *state[T]) fill(items []Change[T]) {
 		id := s.objects.insert(item.Key, item.Object)
 		ids = append(ids, id)
 		for _, ix := range s.indexes {
-			s.post(ix, id, item.Key, item.Object)
+			ix.post(s, id, item.Key, item.Object)
 		}
 	}
 	s.order = s.ordered().build(ids)
@@ -106,18 +101,19 @@ func (s *state[T]) fill(items []Change[T]) {
 // before, whose indexes are taken over if none changed; nil if there is none.
 func (s *state[T]) publish(resourceVersion string, previous *Snapshot[T]) *Snapshot[T] {
 	next := &Snapshot[T]{objects: s.objects.view, order: s.order, resourceVersion: resourceVersion}
-	dirty := previous == nil
-	for _, ix := range s.indexes {
-		dirty = dirty || ix.dirty
-		ix.dirty = false
-	}
-	if dirty {
-		next.indexes = make([]indexView, len(s.indexes))
-		for i, ix := range s.indexes {
-			next.indexes[i] = ix.view()
-		}
-	} else {
+	if previous != nil {
 		next.indexes = previous.indexes
+	}
+	own := false // next.indexes is not shared with previous
+	for i, ix := range s.indexes {
+		view, fresh := ix.view()
+		if fresh && !own {
+			next.indexes = append(make([]indexView, 0, len(s.indexes)), next.indexes...)[:len(s.indexes)]
+			own = true
+		}
+		if fresh {
+			next.indexes[i] = view
+		}
 	}
 	*s.generation++
 	return next
