@@ -14,15 +14,17 @@ import (
 // cursor walks one handler along the notice log. Its fields belong to the one
 // goroutine that runs it; between two runs they keep the place.
 type cursor[T Object] struct {
-	reg  *Registration
-	tell teller[T]
+	reg    *Registration
+	tell   teller[T]
+	state  func() *published[T] // the newest
+	latest *latest[T]           // nil: every change
 
 	initial *sweep[T] // to be replayed as adds; nil when done
 	start   *mark     // of initial
 	ready   bool      // initial was complete: synced after the replay
 	synced  bool      // reg.synced is closed
 
-	at     *node[T] // the batch to read next
+	at     *node[T] // the batch to read next; nil if latest is not
 	within int      // its notices that were delivered
 }
 
@@ -46,7 +48,13 @@ func (s *sweep[T]) keyAt(int64) string {
 // startAt makes p the place to start from: first its snapshot, then what follows.
 func (c *cursor[T]) startAt(p *published[T]) {
 	c.reg.passed.Store(p.end - int64(p.snapshot.Len()))
-	c.initial, c.start, c.ready, c.at = &sweep[T]{snapshot: p.snapshot}, p.mark, p.synced, p.tail
+	c.initial, c.start, c.ready = &sweep[T]{snapshot: p.snapshot}, p.mark, p.synced
+	if c.reg.latestOnly {
+		c.reg.holds.Store(int64(p.snapshot.Len()))
+		c.latest = &latest[T]{base: p.snapshot, seq: p.seq}
+	} else {
+		c.at = p.tail
+	}
 }
 
 // run calls the handler until ctx ends or the registration is removed; to be
@@ -73,9 +81,12 @@ func (c *cursor[T]) run(ctx context.Context) {
 	}
 }
 
-// advance delivers all there is, unless it is interrupted, and returns what is
-// closed when there is more.
+// advance delivers all there is, and returns what is closed when there is more;
+// if it was interrupted there is no use in waiting for that.
 func (c *cursor[T]) advance(ctx context.Context) <-chan struct{} {
+	if c.latest != nil {
+		return c.advanceLatest(ctx)
+	}
 	for !c.halted(ctx) {
 		select {
 		case <-c.at.ready:
@@ -99,7 +110,7 @@ func (c *cursor[T]) replay(ctx context.Context) bool {
 	c.begin(&work{since: time.Now(), keys: c.initial})
 	defer c.end()
 	skip := c.initial.told.Load()
-	for _, obj := range c.initial.snapshot.All() {
+	for key, obj := range c.initial.snapshot.All() {
 		if skip > 0 {
 			skip--
 			continue
@@ -108,7 +119,11 @@ func (c *cursor[T]) replay(ctx context.Context) bool {
 			return false
 		}
 		c.initial.told.Add(1)
-		c.call(ctx, &notice[T]{kind: noticeAdd, initial: true, obj: obj})
+		if c.latest != nil {
+			c.pay(ctx, &debt[T]{key: key, now: obj})
+		} else {
+			c.call(ctx, &notice[T]{kind: noticeAdd, initial: true, obj: obj})
+		}
 		c.reg.passed.Add(1)
 	}
 	if c.ready {

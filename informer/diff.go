@@ -23,6 +23,7 @@ type outcome[T Object] struct {
 	resourceVersion string // of the collection after the batch
 	replacedAt      int    // notices up to the end of the first Replaced; -1 without one
 	resync          bool   // one is due, after the batch
+	repeated        bool   // there may be several notices of one key
 }
 
 // differ compares deltas with the cache. It does no I/O and keeps nothing from
@@ -117,6 +118,7 @@ func (d *differ[T]) exchange(key string, was present[T], obj T, replacing bool) 
 	case !was.yes:
 		d.notify(notice[T]{kind: noticeAdd, initial: d.initial, obj: obj})
 	case otherUID(old, obj):
+		d.out.repeated = true
 		d.notify(notice[T]{kind: noticeDelete, key: key, obj: old})
 		d.notify(notice[T]{kind: noticeAdd, initial: d.initial, obj: obj})
 	case replacing && sameVersion(old, obj) && (!d.rewound || any(old) == any(obj)):
@@ -161,6 +163,7 @@ func (d *differ[T]) replace(items []deltafifo.Item[T]) {
 		d.replaceOrdered(items)
 		return
 	}
+	d.out.repeated = d.out.repeated || len(d.overlay) > 0
 	last := make(map[string]int, len(items))
 	for k := range items {
 		last[items[k].Key] = k
@@ -235,6 +238,7 @@ func (d *differ[T]) present() iter.Seq2[string, T] {
 func (d *differ[T]) get(key string) (T, bool) {
 	if len(d.overlay) > 0 {
 		if p, changed := d.overlay[key]; changed {
+			d.out.repeated = true
 			return p.obj, p.yes
 		}
 	}

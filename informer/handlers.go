@@ -20,7 +20,7 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts ...HandlerOption) (*Registra
 		return nil, fmt.Errorf("informer %q: %w", i.name, err)
 	}
 	t.handler = h
-	c := &cursor[T]{reg: newRegistration(i, config, callerSite()), tell: t}
+	c := &cursor[T]{reg: newRegistration(i, config, callerSite()), tell: t, state: i.state.Load}
 	i.register(c)
 	return c.reg, nil
 }
@@ -77,7 +77,7 @@ func newRegistration[T Object](i *Informer[T], config handlerConfig, at site) *R
 	reg := &Registration{
 		name:    config.name,
 		site:    at,
-		written: func() int64 { return i.state.Load().end },
+		written: func() (int64, int) { p := i.state.Load(); return p.end, p.snapshot.Len() },
 		ended:   i.end,
 		detach:  i.detach,
 		synced:  make(chan struct{}),

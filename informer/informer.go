@@ -258,6 +258,7 @@ func (i *Informer[T]) applyBatch(d *differ[T], batch []deltafifo.Delta[T]) {
 	snapshot := i.index.Apply(out.changes, out.resourceVersion) // keeps no changes
 	i.checkDepths(state.end)
 	next, wake := state.succeed(snapshot, out.notices, syncAt)
+	state.tail.repeated = out.repeated
 	if out.resync && next.synced {
 		i.assignResyncs(state.tail, next)
 	}

@@ -62,10 +62,12 @@ type node[T Object] struct {
 	work
 	notices []notice[T]
 	first   int64 // notices before this batch, counted since New
-	syncAt  int   // the run is in sync before notices[syncAt]; -1: not by this batch
-	mark    *mark
-	seq     int64 // batches before the end of this one, counted since New
-	next    *node[T]
+	// repeated: there may be several notices of one key.
+	repeated bool
+	syncAt   int // the run is in sync before notices[syncAt]; -1: not by this batch
+	mark     *mark
+	seq      int64 // batches before the end of this one, counted since New
+	next     *node[T]
 	// snapshot is what the batch leads to, if a resync follows; else nil.
 	snapshot *indexer.Snapshot[T]
 }

@@ -13,7 +13,7 @@ import (
 type Registration struct {
 	name    string
 	site    site
-	written func() int64           // notices, so far
+	written func() (int64, int)    // notices so far, and objects now
 	ended   func() <-chan struct{} // closed at the end of the run
 	detach  func(*Registration)
 	synced  chan struct{} // closed by the cursor
@@ -24,6 +24,7 @@ type Registration struct {
 	nudge chan struct{}
 
 	latestOnly bool
+	holds      atomic.Int64 // of latest only: calls owed to it, and objects it knew
 	slowAfter  time.Duration
 	watch      func(now time.Time) // has calls looked at
 	resync     time.Duration
@@ -105,7 +106,12 @@ func (r *Registration) Depth() int {
 	}
 	// Read passed first: the log only grows, so that the difference is never negative.
 	passed := r.passed.Load()
-	return int(r.written() - passed + r.again.Load())
+	end, objects := r.written()
+	behind := end - passed
+	if r.latestOnly {
+		behind = min(behind, r.holds.Load()+int64(objects))
+	}
+	return int(behind + r.again.Load())
 }
 
 // age is for how long the oldest batch in progress has been waiting.

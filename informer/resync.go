@@ -80,13 +80,37 @@ func (c *cursor[T]) resync(ctx context.Context, snapshot *indexer.Snapshot[T]) {
 	c.reg.resyncAt.Store(0)
 	c.begin(&work{since: time.Now(), keys: s})
 	defer c.end()
-	for _, obj := range snapshot.All() {
+	for key, obj := range snapshot.All() {
 		if c.halted(ctx) {
 			return
 		}
 		s.told.Add(1)
-		c.call(ctx, &notice[T]{kind: noticeResync, obj: obj})
+		if told, known := c.told(key, obj); known {
+			c.call(ctx, &notice[T]{kind: noticeResync, obj: told})
+		}
 		c.reg.again.Add(-1)
 	}
+	if c.latest != nil {
+		for key, obj := range c.latest.ahead {
+			if _, done := snapshot.Get(key); done || isNil(obj) {
+				continue
+			}
+			if c.halted(ctx) {
+				return
+			}
+			c.call(ctx, &notice[T]{kind: noticeResync, obj: obj})
+		}
+	}
 	c.reg.resynced(c.reg)
+}
+
+// told is what the handler was told of key last, if the snapshot that it is at has
+// obj, and whether it was an object.
+func (c *cursor[T]) told(key string, obj T) (T, bool) {
+	if c.latest != nil {
+		if newer, ahead := c.latest.ahead[key]; ahead {
+			return newer, !isNil(newer)
+		}
+	}
+	return obj, true
 }
