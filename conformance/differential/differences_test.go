@@ -50,6 +50,9 @@ var differences = []difference{
 	{"list-timeout", "a list that is never answered", "waited for for ever", "given up after five minutes", listTimeout},
 	{"overdue", "a watch that the server does not end at its timeout", "waited for for ever", "given up after half a minute more", overdue},
 	{"initial-delete", "a deletion among the initial events", "never was there", "the state before it, then the deletion", initialDelete},
+	{"resync-period", "a handler's resync period", "none if the informer has none, not shorter than the informer's once that runs, raised to a second",
+		"its own; below a second it is refused", resyncPeriod},
+	{"resync-clock", "a relist between two resyncs", "the period begins anew", "the period goes on", resyncAgain},
 	{"unknown-delete", "a deletion of an object that is not known", "told", "not told", unknownDelete},
 }
 
@@ -304,6 +307,18 @@ func initialDelete(v view) bool {
 		return c.op == "add" && c.initial
 	}
 	return c.op == "add" || c.op == "delete" && !c.missed
+}
+
+// resyncAgain: we resync where client-go does not.
+func resyncAgain(v view) bool {
+	return v.inHandler() && v.side == ours && v.line().call.op == "update" && v.line().call.old == v.line().call.new
+}
+
+func resyncPeriod(v view) bool {
+	if v.inHandler() && v.side == theirs {
+		return len(v.opposite) == 0 // ours was refused
+	}
+	return resyncAgain(v) || v.section == "asked" && strings.HasPrefix(v.line().text, "add ")
 }
 
 func unknownDelete(v view) bool {

@@ -44,8 +44,8 @@
 //
 // The informer: list-only (the client says it lacks watch-list), unstructured,
 // transform stamp or transform fail OBJECT@VERSION..., payloads (show the types
-// of what comes with a delete), start, stop, and the handlers: add NAME
-// [blocked], remove NAME, unblock NAME. The first one is called first, and is
+// of what comes with a delete), resync DURATION, start, stop, and the handlers:
+// add NAME [blocked] [resync=DURATION], remove NAME, unblock NAME. The first one is called first, and is
 // added at start if the script adds none. ask synced, why, wait VERSION or
 // trouble asks both informers.
 //

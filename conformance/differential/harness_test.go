@@ -93,11 +93,11 @@ func TestALineOfOneSideIsAProblemUnlessANamedDifferenceExplainsIt(t *testing.T) 
 		{"the same", both, both, nil, 0, ""},
 		{"unexplained", more, both, nil, 1, "quiet-relist could"},
 		{"explained", more, both, []string{"quiet-relist"}, 0, ""},
-		{"on the wrong side", both, more, []string{"quiet-relist"}, 2, "none could"},
+		{"on the wrong side", both, more, []string{"quiet-relist"}, 2, "only ours"},
 		{"explained by another", more, both, []string{"resume"}, 2, "quiet-relist could"},
 		{"nothing to explain", both, both, []string{"quiet-relist"}, 1, "does not show"},
 		{"an unknown difference", both, both, []string{"mood"}, 1, "does not show"},
-		{"a section on one side", both, trace{}, nil, 1, "none could"},
+		{"a section on one side", both, trace{}, nil, 1, "only client-go's"},
 	} {
 		_, problems := compare(row.theirs, row.ours, row.named)
 		if len(problems) != row.problems || row.problems > 0 && !strings.Contains(problems[0], row.mentionedFirst) {

@@ -17,7 +17,7 @@ import (
 type contestant interface {
 	// run returns when ctx has ended and everything has stopped.
 	run(ctx context.Context)
-	addHandler(h *handler)
+	addHandler(h *handler) error
 	removeHandler(name string)
 	// synced says whether the informer has, or a handler.
 	synced(handler string) bool
@@ -32,7 +32,7 @@ type contestant interface {
 type settings struct {
 	kind      kind
 	transform func(runtime.Object) (runtime.Object, error)
-	resync    time.Duration // of all handlers
+	resync    time.Duration // of handlers that ask for no other
 	payloads  bool          // show the types of a delete's payload
 }
 
@@ -79,7 +79,8 @@ func transformOf(words []string) (func(runtime.Object) (runtime.Object, error), 
 type handler struct {
 	name     string
 	payloads bool
-	blocked  chan struct{} // calls wait until it is closed; nil: they do not
+	blocked  chan struct{}  // calls wait until it is closed; nil: they do not
+	resync   *time.Duration // nil: the informer's
 
 	mu    sync.Mutex
 	run   int

@@ -40,15 +40,21 @@ func newOwn[T informer.Object](s *server, o settings) (contestant, error) {
 
 func (o *own[T]) run(ctx context.Context) { _ = o.informer.Run(ctx) }
 
-func (o *own[T]) addHandler(h *handler) {
+func (o *own[T]) addHandler(h *handler) error {
 	key := func(obj T) string { return shortKey(obj.GetNamespace() + "/" + obj.GetName()) }
-	o.handlers[h.name], _ = o.informer.AddHandler(informer.HandlerFuncs[T]{
+	resync := o.settings.resync
+	if h.resync != nil {
+		resync = *h.resync
+	}
+	registration, err := o.informer.AddHandler(informer.HandlerFuncs[T]{
 		AddFunc:    func(obj T, initial bool) { h.added(key(obj), obj, initial) },
 		UpdateFunc: func(old, obj T) { h.updated(key(obj), old, obj) },
 		DeleteFunc: func(d informer.Deleted[T]) {
 			h.deleted(shortKey(d.Key), d.Last, !d.Exact, fmt.Sprintf("Deleted{Exact: %v}", d.Exact))
 		},
-	}, informer.WithName(h.name))
+	}, informer.WithName(h.name), informer.WithResync(resync))
+	o.handlers[h.name] = registration
+	return err
 }
 
 func (o *own[T]) removeHandler(name string) { o.handlers[name].Remove() }

@@ -175,11 +175,25 @@ func (p *play) add(words []string) error {
 	}
 	h := newHandler(words[0])
 	h.payloads = p.settings.payloads
-	if len(words) > 1 && words[1] == "blocked" {
-		h.blocked = make(chan struct{})
+	for _, word := range words[1:] {
+		value, ok := strings.CutPrefix(word, "resync=")
+		switch {
+		case word == "blocked":
+			h.blocked = make(chan struct{})
+		case ok:
+			period, err := time.ParseDuration(value)
+			if err != nil {
+				return err
+			}
+			h.resync = &period
+		default:
+			return fmt.Errorf("no handler is %q", word)
+		}
 	}
 	p.handlers = append(p.handlers, h)
-	p.contestant.addHandler(h)
+	if err := p.contestant.addHandler(h); err != nil {
+		p.note("add " + h.name + ": refused")
+	}
 	return nil
 }
 

@@ -46,12 +46,12 @@ func indexValues(labels map[string]string) []string {
 
 func (u *upstream) run(ctx context.Context) { u.informer.RunWithContext(ctx) }
 
-func (u *upstream) addHandler(h *handler) {
+func (u *upstream) addHandler(h *handler) error {
 	key := func(obj any) string {
 		key, _ := cache.DeletionHandlingMetaNamespaceKeyFunc(obj)
 		return shortKey(key)
 	}
-	u.handlers[h.name], _ = u.informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+	registration, err := u.informer.AddEventHandlerWithOptions(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(obj any, initial bool) { h.added(key(obj), obj, initial) },
 		UpdateFunc: func(old, obj any) { h.updated(key(obj), old, obj) },
 		DeleteFunc: func(obj any) {
@@ -61,7 +61,9 @@ func (u *upstream) addHandler(h *handler) {
 			}
 			h.deleted(key(obj), obj, false, fmt.Sprintf("%T", obj))
 		},
-	})
+	}, cache.HandlerOptions{ResyncPeriod: h.resync})
+	u.handlers[h.name] = registration
+	return err
 }
 
 func (u *upstream) removeHandler(name string) { _ = u.informer.RemoveEventHandler(u.handlers[name]) }
