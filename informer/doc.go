@@ -15,7 +15,8 @@
 //
 // Read through Snapshot: it is immutable, needs no lock and never waits, and all
 // reads from one Snapshot belong to one moment. After a write, WaitFor with the
-// resourceVersion that the server returned makes the write visible. WaitForSync
+// resourceVersion that the server returned makes the write visible. Watch gives a
+// channel that is closed when the answer to a query is no longer what it was. WaitForSync
 // waits for one Informer or several; with FailFast it returns as soon as the
 // server says 401, 403 or 404, and its error names what is missing. Status tells
 // people what the Informer is at, and Explain why an object is in the cache or

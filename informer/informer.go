@@ -22,6 +22,9 @@ type Options[T Object] struct {
 	// Indexes are the indexes of the cache, by name. More can be added with
 	// AddIndex.
 	Indexes map[string]indexer.Func[T]
+	// Defined are more indexes, known by Go values instead of names. Others can be
+	// added with Define.
+	Defined []indexer.Definition[T]
 	// Transform, if set, is called exactly once for every object received,
 	// deleted ones included, before it is cached. It may modify and return its
 	// argument; it must keep namespace, name, UID and resourceVersion. It returns
@@ -113,7 +116,7 @@ func newCache[T Object](options *Options[T]) (*Informer[T], error) {
 	if options.MaxPending < 0 {
 		return nil, fmt.Errorf("informer %q: %w: MaxPending is negative", options.Name, ErrInvalidOptions)
 	}
-	index, err := indexer.New(indexer.Options[T]{Indexes: options.Indexes})
+	index, err := indexer.New(indexer.Options[T]{Indexes: options.Indexes, Defined: options.Defined})
 	if err != nil {
 		return nil, fmt.Errorf("informer %q: %w", options.Name, err)
 	}
@@ -134,7 +137,7 @@ func (i *Informer[T]) Name() string { return i.name }
 
 // Snapshot is the newest published state of the cache. Never nil; before the
 // first complete list it is empty and its resourceVersion is "".
-func (i *Informer[T]) Snapshot() *indexer.Snapshot[T] { return i.state.Load().snapshot }
+func (i *Informer[T]) Snapshot() *indexer.Snapshot[T] { return i.index.Snapshot() }
 
 // Run lists and watches until ctx ends, then returns nil; all goroutines are
 // gone then, so that Run waits for calls of handlers in progress. Afterwards Run
@@ -276,13 +279,5 @@ func (i *Informer[T]) applyBatch(d *differ[T], batch []deltafifo.Delta[T]) {
 // AddIndex adds an index over all cached objects; snapshots taken from now on
 // have it. f must not call AddIndex.
 func (i *Informer[T]) AddIndex(name string, f indexer.Func[T]) error {
-	i.writing <- struct{}{}
-	defer func() { <-i.writing }()
-	if err := i.index.AddIndex(name, f); err != nil {
-		return fmt.Errorf("informer %q: %w", i.name, err)
-	}
-	state := *i.state.Load()
-	state.snapshot = i.index.Snapshot()
-	i.state.Store(&state)
-	return nil
+	return i.Define(indexer.NewIndex(name, f))
 }
