@@ -65,6 +65,19 @@
 // changed: that is the price of a transform that removes either. One that makes
 // it another, or changes the name, fails for that object.
 //
+// # Other than client-go's informer
+//
+// conformance/differential compares the two. Besides what package reflector
+// says, deliberately: a relist tells nobody of unchanged objects; the transform
+// runs once for an object of a watch-list too, and an object that it fails for
+// does not keep the others out; another UID under one key is a delete and an
+// add, and a DELETED event with another UID than the cached object's is a delete
+// of that one, not exact; a deletion of an object that a handler was not told of
+// is not told either; a handler has the resync period that it asks for, whatever
+// the others have, a period below a second is refused, and a relist does not put
+// a resync off; the snapshot's version goes back only with a list; Run may be
+// called again.
+//
 // # Start, stop, start again
 //
 // Run ends when its context does: what was received is applied, calls in progress

@@ -34,6 +34,32 @@
 //   - Watch-list is used where the source has it. A source that turns out not
 //     to end the initial events is listed instead, and remembered for a while.
 //
+// # Other than client-go's reflector
+//
+// conformance/differential compares the two, request by request. Deliberately,
+//
+//   - what ends a watch and says nothing against its version leads to another
+//     watch, not to a list: client-go goes on so only after a refused connection,
+//     a 429 and an orderly end;
+//   - a watch that ended in an orderly way within ten seconds and moved nothing is
+//     opened again after a backoff, not at once;
+//   - a watch-list that fails for a passing cause is asked for again, after a
+//     backoff, and listed after three tries, not at once;
+//   - a watch-list that is not understood, or does not end its initial events, is
+//     given up in time and not tried again for a while;
+//   - a deletion among the initial events is reported after the replacement, which
+//     is the state before it;
+//   - a list without a version is watched at "0", not at "";
+//   - a limit at a known version comes with "not older than", and the newest
+//     state, asked for after the last version was refused, comes in pages;
+//   - a list that is not answered, and a watch that outlives its timeout, are
+//     given up (Options.ListTimeout, WatchTimeout);
+//   - a list of nothing but objects of another type is an error, and an event of
+//     an unknown type, or without an object, ends the watch;
+//   - an event of an older version does not take the version back;
+//   - the backoff begins anew only after two healthy minutes, waits as long as the
+//     server asks for, and ends with Run.
+//
 // # Not promised
 //
 //   - Deduplication: an ADDED may come for a known object, an unchanged object
