@@ -17,9 +17,9 @@ type difference struct {
 	explains func(view) bool
 }
 
-// differences are all of them. The first ones are the rows of the table of
-// differences in the project's design, in its order; the rest is documented
-// where the last column says.
+// differences are all of them. The first ones are what the client half is for,
+// the rest, after the empty line, are details; the doc.go of packages reflector
+// and informer have them all.
 var differences = []difference{
 	{"transform-once", "transform under watch-list", "runs twice", "exactly once per received object", transformOnce},
 	{"resume", "lost connection, decode error, short watch", "relist",
