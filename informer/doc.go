@@ -48,7 +48,7 @@
 // some (see package deltafifo), never the last one of an object, nor its end.
 // That a slow handler is waited for: what it has not been told is kept, once for
 // all handlers, and its Depth tells how much that is. That objects are copies:
-// they are shared, and must not be modified.
+// they are shared, and must not be modified; Options.DetectMutations finds who does.
 //
 // # How changes are recognised
 //

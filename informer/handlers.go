@@ -19,8 +19,9 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts ...HandlerOption) (*Registra
 	if err != nil {
 		return nil, fmt.Errorf("informer %q: %w", i.name, err)
 	}
-	t.handler = h
-	c := &cursor[T]{reg: newRegistration(i, config, callerSite()), tell: t, state: i.state.Load}
+	reg := newRegistration(i, config, callerSite())
+	t.handler = i.guard(h, reg)
+	c := &cursor[T]{reg: reg, tell: t, state: i.state.Load}
 	i.register(c)
 	return c.reg, nil
 }

@@ -41,6 +41,19 @@ type Options[T Object] struct {
 	// itself (reflector.FromREST does). It stands in errors, Status and metrics,
 	// and is not otherwise used.
 	Collection reflector.Collection
+	// DetectMutations makes the Informer find objects of the cache that somebody
+	// modified although they are shared: it copies every object, and compares at
+	// both ends of each call of a handler, when an object leaves the cache, about
+	// once a minute, and at the end of Run. This costs a second copy of all
+	// objects, and time. It is for tests and for looking for a culprit, and may
+	// also be turned on by the environment: LISTWATCH_DETECT_MUTATIONS=1. Off, it
+	// costs nothing.
+	DetectMutations bool
+	// OnMutation is told of each object that was modified, once, from the
+	// goroutine that found it: a handler's, the apply loop's, or Run's caller's.
+	// Nil panics with the *Mutation, as client-go's detector does; a panic
+	// after the call of a handler counts as the handler's.
+	OnMutation func(*Mutation)
 	// Reflector configures how the collection is listed and watched. Its Name
 	// is taken from here if empty.
 	Reflector reflector.Options
@@ -57,6 +70,7 @@ type Informer[T Object] struct {
 	sizer      sizer[T]
 	processing latency
 	deletions  recent[Deletion]
+	detector   *detector[T] // nil: off
 
 	// state is what readers and new handlers start from. Written by whoever
 	// holds the token in writing: the apply loop, AddIndex, or the end of Run.
@@ -127,6 +141,7 @@ func newCache[T Object](options *Options[T]) (*Informer[T], error) {
 		writing:    make(chan struct{}, 1),
 		ended:      make(chan struct{}),
 		since:      time.Now(),
+		detector:   newDetector(options),
 	}
 	i.state.Store(&published[T]{snapshot: index.Snapshot(), mark: &mark{}, tail: newNode[T]()})
 	return i, nil
@@ -215,6 +230,9 @@ func (i *Informer[T]) finish() {
 	state.synced = false
 	i.state.Store(&state)
 	<-i.writing
+	if i.detector != nil {
+		defer i.detector.end()
+	}
 
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -242,6 +260,9 @@ func (i *Informer[T]) apply(ctx context.Context, queue *deltafifo.Queue[T]) {
 		i.applyBatch(&d, batch)
 		<-i.writing
 		i.processing.observe(time.Since(popped))
+		if i.detector != nil {
+			i.detector.settle()
+		}
 		clear(batch) // keep no object alive while waiting
 		d.release()
 	}
@@ -257,6 +278,9 @@ func (i *Informer[T]) applyBatch(d *differ[T], batch []deltafifo.Delta[T]) {
 	}
 	if len(out.changes) == 0 && syncAt < 0 && !out.resync && out.resourceVersion == state.snapshot.ResourceVersion() {
 		return
+	}
+	if i.detector != nil {
+		i.detector.protect(state.snapshot, &out)
 	}
 	snapshot := i.index.Apply(out.changes, out.resourceVersion) // keeps no changes
 	i.checkDepths(state.end)

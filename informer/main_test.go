@@ -8,9 +8,14 @@ import (
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/listwatch/listwatch/internal/mutationtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	mutationtest.On()
+	goleak.VerifyTestMain(m)
+}
 
 // thing is the object type of the tests.
 type thing = metav1.PartialObjectMetadata

@@ -14,6 +14,8 @@ import (
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 	"go.uber.org/goleak"
+
+	"github.com/listwatch/listwatch/internal/mutationtest"
 )
 
 // suite is the test that runs the specs of this process, nil before RunSpecs.
@@ -24,8 +26,10 @@ var suite atomic.Pointer[testing.T]
 const interrupts = "github.com/onsi/ginkgo/v2/internal/interrupt_handler.(*InterruptHandler).registerForInterrupts.func2"
 
 // VerifyTestMain runs a package's tests and fails when goroutines are left
-// behind. It is goleak.VerifyTestMain for a package that has a ginkgo suite.
+// behind. It is goleak.VerifyTestMain for a package that has a ginkgo suite. The
+// informers of the tests detect mutations of their caches.
 func VerifyTestMain(m *testing.M) {
+	mutationtest.On()
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction(interrupts))
 }
 
