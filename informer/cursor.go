@@ -18,11 +18,14 @@ type cursor[T Object] struct {
 	tell   teller[T]
 	state  func() *published[T] // the newest
 	latest *latest[T]           // nil: every change
+	pulled bool                 // by a loop, so that Run does not run it
+	onSync func()               // told of synced; may be nil
 
 	initial *sweep[T] // to be replayed as adds; nil when done
 	start   *mark     // of initial
 	ready   bool      // initial was complete: synced after the replay
 	synced  bool      // reg.synced is closed
+	target  *mark     // of the snapshot that the calls in progress lead to
 
 	at     *node[T] // the batch to read next; nil if latest is not
 	within int      // its notices that were delivered
@@ -107,6 +110,7 @@ func (c *cursor[T]) replay(ctx context.Context) bool {
 	if c.initial == nil {
 		return true
 	}
+	c.target = c.start
 	c.begin(&work{since: time.Now(), keys: c.initial})
 	defer c.end()
 	skip := c.initial.told.Load()
@@ -138,6 +142,7 @@ func (c *cursor[T]) replay(ctx context.Context) bool {
 // the next.
 func (c *cursor[T]) deliver(ctx context.Context) {
 	batch := c.at
+	c.target = batch.mark
 	c.begin(&batch.work)
 	defer c.end()
 	for c.within < len(batch.notices) {
@@ -199,5 +204,8 @@ func (c *cursor[T]) markSynced() {
 	if !c.synced {
 		c.synced = true
 		close(c.reg.synced)
+		if c.onSync != nil {
+			c.onSync()
+		}
 	}
 }

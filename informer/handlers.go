@@ -58,11 +58,18 @@ func (i *Informer[T]) register(c *cursor[T]) {
 		i.patience.Store(after)
 	}
 	if i.run != nil {
-		i.run.handlers.Go("informer: "+c.reg.name, c.run)
+		i.start(c)
 		i.watchCalls(now)
 		if p.synced {
 			i.scheduleResync(c.reg, now)
 		}
+	}
+}
+
+// start has c call its handler until the end of the run. Called with mu held.
+func (i *Informer[T]) start(c *cursor[T]) {
+	if !c.pulled {
+		i.run.handlers.Go("informer: "+c.reg.name, c.run)
 	}
 }
 

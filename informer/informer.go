@@ -204,7 +204,7 @@ func (i *Informer[T]) begin(ctx context.Context) (*run[T], error) {
 	i.started, i.since = true, time.Now()
 	i.alarm.open(i.tick)
 	for _, c := range i.cursors {
-		i.run.handlers.Go("informer: "+c.reg.name, c.run)
+		i.start(c)
 	}
 	i.watchCalls(i.since)
 	return i.run, nil

@@ -105,6 +105,7 @@ func (c *cursor[T]) owe(p *published[T]) {
 	c.reg.passed.Store(p.end - int64(len(list)))
 	c.reg.holds.Store(int64(len(list) + l.base.Len()))
 	l.base, l.seq, l.mark, l.synced = p.snapshot, p.seq, p.mark, p.synced
+	c.target = p.mark
 }
 
 // debtsOf is what a batch amounts to in which each key occurs once.
