@@ -46,7 +46,10 @@
 //   - a watch-list that fails for a passing cause is asked for again, after a
 //     backoff, and listed after three tries, not at once;
 //   - a watch-list that is not understood, or does not end its initial events, is
-//     given up in time and not tried again for a while;
+//     given up in time and not tried again for a while; one that is denied is not
+//     tried again before a list worked;
+//   - a watch-list of the newest state that has expired is asked for again after a
+//     backoff, not at once;
 //   - a deletion among the initial events is reported after the replacement, which
 //     is the state before it;
 //   - a list without a version is watched at "0", not at "";
