@@ -40,7 +40,7 @@ var differences = []difference{
 	{"restart", "run again after a stop", "refused", "lists anew and tells the differences", restart},
 
 	{"unreadable-event", "an event of an unknown type, or without an object", "left out", "the watch is resumed at the last version", unreadable},
-	{"no-spin", "a watch that ends early without progress, in an orderly way", "opened again at once", "opened again after a backoff", noSpin},
+	{"no-spin", "a watch that ends early without progress, or a watch-list refused as expired twice", "again at once", "again after a backoff", noSpin},
 	{"watch-list-retry", "a watch-list that fails for a passing cause", "list at once", "again after a backoff, list after three tries", watchListRetry},
 	{"paged-newest", "the list of the newest state after a refused list at a known version", "unpaged", "in pages", pagedNewest},
 	{"not-older-than", "a limit at a known version", "without a match, which means exactly that version", "not older than it", notOlderThan},
@@ -194,6 +194,11 @@ func watchListFallback(v view) bool {
 	case r.failedWith("WATCH-LIST", endless), v.cause().failedWith("WATCH-LIST", endless):
 		return true
 	}
+	// One that is refused is replaced by a list until that works.
+	refused := regexp.MustCompile(`^(40[1345]|500)`)
+	if v.lines[0].request.failedWith("WATCH-LIST", refused) {
+		return v.side == ours && r.verb == "LIST" || v.side == theirs && (r.verb == "WATCH-LIST" || v.previous().failedWith("WATCH-LIST", refused))
+	}
 	// Later relists do without, on our side.
 	return (v.side == ours || r.verb == "WATCH-LIST") && v.lines[0].request.failedWith("WATCH-LIST", endless)
 }
@@ -224,7 +229,8 @@ func restart(v view) bool {
 var early = regexp.MustCompile(`^closed`)
 
 func noSpin(v view) bool {
-	return v.section == "requests" && v.previous().failedWith("WATCH", early) && v.sameWithout(gapPart)
+	nowhere := v.previous().failedWith("WATCH", early) || v.previous().failedWith("WATCH-LIST", regexp.MustCompile(`^410$`))
+	return v.section == "requests" && nowhere && v.sameWithout(gapPart)
 }
 
 // passing are ends of a watch-list with a passing cause.

@@ -84,6 +84,7 @@ type handler struct {
 
 	mu    sync.Mutex
 	run   int
+	order []string          // keys in the order of calls since takeOrder
 	calls map[string][]call // by key: there is no order between keys in a relist
 }
 
@@ -92,6 +93,7 @@ func newHandler(name string) *handler { return &handler{name: name, calls: map[s
 func (h *handler) record(c call) {
 	h.mu.Lock()
 	c.run = h.run
+	h.order = append(h.order, c.key)
 	h.calls[c.key] = append(h.calls[c.key], c)
 	h.mu.Unlock()
 	if h.blocked != nil {
@@ -113,6 +115,14 @@ func (h *handler) deleted(key string, obj any, missed bool, payload string) {
 		c.payload = " as " + payload
 	}
 	h.record(c)
+}
+
+// takeOrder returns the keys of the calls since the last time.
+func (h *handler) takeOrder() (keys []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	keys, h.order = h.order, nil
+	return keys
 }
 
 // lines returns the calls by key.

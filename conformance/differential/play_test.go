@@ -23,6 +23,7 @@ type play struct {
 	contestant contestant
 	handlers   []*handler
 	asked      []line
+	order      []line
 
 	cancel context.CancelFunc // nil: not running
 	ended  chan struct{}
@@ -52,6 +53,7 @@ func playThrough(t *testing.T, s *script, make player, look func(*play)) {
 				t.Fatalf("%s:%d: %s: %v", s.path, c.line, c.name, err)
 			}
 			synctest.Wait()
+			p.noteOrder(c)
 		}
 		p.stop()
 		look(p)
@@ -144,6 +146,7 @@ func (p *play) stop() {
 			close(h.blocked)
 		}
 	}
+	synctest.Wait()
 	if p.cancel == nil {
 		return
 	}
@@ -218,6 +221,17 @@ func (p *play) ask(words []string) error {
 
 func (p *play) note(text string) { p.asked = append(p.asked, line{text: text}) }
 
+// noteOrder notes in which order a handler was told of the changes of one
+// command: those of a stream, since the objects of a list come in any order.
+func (p *play) noteOrder(c command) {
+	for _, h := range p.handlers {
+		keys := h.takeOrder()
+		if slices.Contains([]string{"put", "delete", "recreate"}, c.name) && len(keys) > 1 {
+			p.order = append(p.order, line{text: fmt.Sprintf("%s, %s: %s", h.name, c, strings.Join(keys, " "))})
+		}
+	}
+}
+
 // trace is what was observed.
 func (p *play) trace() trace {
 	var requests []line
@@ -229,6 +243,9 @@ func (p *play) trace() trace {
 		done = append(done, section{name: "handler " + h.name, lines: h.lines()})
 	}
 	done = append(done, section{name: "store", lines: p.store()})
+	if len(p.order) > 0 {
+		done = append(done, section{name: "order", lines: p.order})
+	}
 	if len(p.asked) > 0 {
 		done = append(done, section{name: "asked", lines: p.asked})
 	}

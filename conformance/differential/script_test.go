@@ -23,6 +23,8 @@ type command struct {
 	words []string
 }
 
+func (c command) String() string { return strings.Join(append([]string{c.name}, c.words...), " ") }
+
 const (
 	differsPrefix = "differs:"
 	nothing       = "nothing"
