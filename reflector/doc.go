@@ -4,7 +4,8 @@
 //	Source (pages, watch streams) ─▶ Reflector (state machine) ─▶ Sink
 //
 // A Source lists and watches and never retries: FromListerWatcher adapts any
-// client of client-go, FromREST asks through a rest.Interface. The Reflector
+// client of client-go; FromREST asks through a rest.Interface and reads the
+// answers itself, which is several times faster. The Reflector
 // decides what to ask next. The decisions are a pure function (machine.go:
 // state and input to state and effects); Run is the loop that performs the
 // effects.
@@ -75,7 +76,9 @@
 // # Goroutines
 //
 // None of its own: Run works in its caller's goroutine, timeouts are timers. A
-// stream from client-go has one or two, which are gone when its Close returns
+// stream or LIST of FromREST has one that reads and cuts, one more while it asks
+// for a page ahead of need, and up to GOMAXPROCS-1 that decode while the reader
+// lags; all are gone when its Close returns. A stream from client-go has one or two, which are gone when its Close returns
 // (a watch.Interface that breaks its contract and does not close its channel
 // after Stop is given a second, then left alone).
 package reflector

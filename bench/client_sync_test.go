@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+)
+
+// syncPods is how many pods the clients follow.
+var syncPods = flag.Int("pods", 5000, "the pods of the benchmarks of clients over HTTP")
+
+// syncProfile keeps a CPU profile of our side.
+var syncProfile = flag.String("syncprofile", "", "where the client of ours writes its CPU profile")
+
+// BenchmarkSync is the first sync of an informer over HTTP, until its handler is
+// synced. Targets 1, 2, 3 and 5.
+func BenchmarkSync(b *testing.B) {
+	for _, o := range []order{{JSON: true}, {JSON: true, List: true}, {}, {List: true}} {
+		b.Run(nameOf(o), func(b *testing.B) { compareClients(b, o) })
+	}
+}
+
+// BenchmarkRelist is a relist of unchanged objects. Target 6.
+func BenchmarkRelist(b *testing.B) {
+	for _, o := range []order{{JSON: true, List: true}, {JSON: true}, {}, {List: true}} {
+		o.Relist = true
+		b.Run(nameOf(o), func(b *testing.B) { compareClients(b, o) })
+	}
+}
+
+func nameOf(o order) string {
+	name := "proto"
+	if o.JSON {
+		name = "json"
+	}
+	if o.List {
+		return name + "/list"
+	}
+	return name + "/watchlist"
+}
+
+// compareClients runs clients of both sides in turn, each in a process of its
+// own: the memory of one is not the other's burden.
+func compareClients(b *testing.B, o order) {
+	o.Count = *syncPods
+	o.Address = startWire(b, o.Count)
+	var us, them []outcome
+	pair := func() {
+		for _, ours := range []bool{true, false} {
+			o.Ours, o.Profile = ours, ""
+			if ours {
+				o.Profile = *syncProfile
+				us = append(us, runClient(b, o))
+			} else {
+				them = append(them, runClient(b, o))
+			}
+		}
+	}
+	for b.Loop() {
+		pair()
+	}
+	for len(us) < 3 {
+		pair()
+	}
+	b.ReportMetric(0, "ns/op")
+	for _, q := range []struct {
+		unit, ratio string
+		of          func(outcome) float64
+	}{
+		{"ms", "", func(r outcome) float64 { return float64(r.Wall.Microseconds()) / 1e3 }},
+		{"cpu-ms", "cpu-", func(r outcome) float64 { return float64(r.CPU.Microseconds()) / 1e3 }},
+		{"alloc-MB", "alloc-", func(r outcome) float64 { return r.Alloc / 1e6 }},
+		{"peak-MB", "peak-", func(r outcome) float64 { return r.Peak / 1e6 }},
+		{"heap-MB", "heap-", func(r outcome) float64 { return r.Heap / 1e6 }},
+	} {
+		ours, peer := valuesOf(us, q.of), valuesOf(them, q.of)
+		all := ratios(ours, peer)
+		b.ReportMetric(median(ours), "ours-"+q.unit)
+		b.ReportMetric(median(peer), "peer-"+q.unit)
+		b.ReportMetric(median(all), q.ratio+"ratio")
+		if q.ratio == "" {
+			b.ReportMetric(slices.Min(all), "ratio-min")
+			b.ReportMetric(slices.Max(all), "ratio-max")
+		}
+	}
+}
+
+func valuesOf(outcomes []outcome, of func(outcome) float64) []float64 {
+	values := make([]float64, len(outcomes))
+	for i, o := range outcomes {
+		values[i] = of(o)
+	}
+	return values
+}
+
+// runClient runs one client process.
+func runClient(b *testing.B, o order) outcome {
+	b.Helper()
+	text, err := json.Marshal(o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	client := exec.Command(os.Args[0])
+	client.Env = append(os.Environ(), "LISTWATCH_WIRE_CLIENT="+string(text))
+	if o.List {
+		client.Env = append(client.Env, "KUBE_FEATURE_WatchListClient=false")
+	}
+	client.Stderr = os.Stderr
+	output, err := client.Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var result outcome
+	if err := json.NewDecoder(bytes.NewReader(output)).Decode(&result); err != nil {
+		b.Fatalf("%v: %s", err, output)
+	}
+	return result
+}
