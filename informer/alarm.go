@@ -97,7 +97,7 @@ func (i *Informer[T]) tick() {
 		return
 	}
 	if due {
-		run.queues[0].Resync()
+		run.resync()
 	}
 	for _, reg := range slow {
 		reg.reportSlow(run.log)

@@ -52,15 +52,25 @@ const keep = 256
 // diff returns what deltas change in base. initial marks the adds up to the end
 // of the first Replaced as such.
 func (d *differ[T]) diff(base view[T], deltas []deltafifo.Delta[T], initial bool) outcome[T] {
-	d.base, d.initial = base, initial
-	d.out = outcome[T]{changes: d.changes[:0], replacedAt: -1, resourceVersion: base.ResourceVersion()}
-	if d.overlay == nil {
-		d.overlay = make(map[string]present[T])
-	}
+	d.begin(base, initial)
 	for k := range deltas {
 		d.record = k < len(deltas)-1
 		d.step(&deltas[k])
 	}
+	return d.finish()
+}
+
+// begin starts an outcome: what follows is compared with base.
+func (d *differ[T]) begin(base view[T], initial bool) {
+	d.base, d.initial, d.record = base, initial, true
+	d.out = outcome[T]{changes: d.changes[:0], replacedAt: -1, resourceVersion: base.ResourceVersion()}
+	if d.overlay == nil {
+		d.overlay = make(map[string]present[T])
+	}
+}
+
+// finish returns the outcome since begin.
+func (d *differ[T]) finish() outcome[T] {
 	out := d.out
 	d.base, d.out = nil, outcome[T]{}
 	if len(d.overlay) > keep {

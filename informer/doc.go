@@ -78,6 +78,15 @@
 // a resync off; the snapshot's version goes back only with a list; Run may be
 // called again.
 //
+// # Several parts
+//
+// NewJoined makes one Informer of several namespaces or selectors. Each part
+// resumes from its own resourceVersion, and what happens to it moves no other's.
+// The prefix promise then holds for each part: a Snapshot has of every part what
+// that had at some resourceVersion not before the snapshot's, which is the oldest
+// of the parts', and of an object that several have the newest version. A key
+// that left does not come back in an older version because a part lags behind.
+//
 // # Start, stop, start again
 //
 // Run ends when its context does: what was received is applied, calls in progress
@@ -102,5 +111,6 @@
 //
 // Goroutines: 1 + handlers while Run runs (the apply loop, and one for each
 // handler), besides the caller of Run, which serves the reflector, and what the
-// source needs. None before and after.
+// source needs; of a joined Informer one more for the reflector of each part. None
+// before and after.
 package informer

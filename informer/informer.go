@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/listwatch/listwatch/deltafifo"
 	"github.com/listwatch/listwatch/indexer"
 	"github.com/listwatch/listwatch/internal/worker"
 	"github.com/listwatch/listwatch/reflector"
@@ -66,6 +65,7 @@ type Informer[T Object] struct {
 	maxPending int
 	index      *indexer.Indexer[T]
 	parts      []*part[T] // at least one
+	union      *union[T]  // of the parts, used by the apply loop; nil for a single one
 	news       news       // of the reflectors
 	sizer      sizer[T]
 	processing latency
@@ -88,13 +88,6 @@ type Informer[T Object] struct {
 	started  bool      // ever
 	cursors  []*cursor[T]
 	nameless int // handlers that got a generated name
-}
-
-// run is what exists from the start of one Run to its end.
-type run[T Object] struct {
-	queues   []*deltafifo.Queue[T] // one for each part
-	handlers *worker.Group
-	log      klog.Logger
 }
 
 // New makes an Informer for the collection that source lists and watches. It
@@ -166,7 +159,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		return err
 	}
 	applying := worker.New(context.WithoutCancel(ctx))
-	applying.Go("informer: apply", func(ctx context.Context) { i.apply(ctx, r.queues[0]) })
+	applying.Go("informer: apply", func(ctx context.Context) { i.apply(ctx, r) })
 	// Deferred, for the case that a source panics and someone recovers.
 	defer func() {
 		// Everything received is applied before the end: the cache then is as
@@ -192,12 +185,7 @@ func (i *Informer[T]) begin(ctx context.Context) (*run[T], error) {
 		return nil, fmt.Errorf("informer %q: %w", i.name, ErrRunning)
 	}
 	// Not ctx itself: handlers are to be stopped last.
-	i.run = &run[T]{handlers: worker.New(context.WithoutCancel(ctx)), log: klog.FromContext(ctx)}
-	for _, p := range i.parts {
-		queue := deltafifo.New[T](deltafifo.Options{MaxPending: i.maxPending})
-		p.sink.attach(queue)
-		i.run.queues = append(i.run.queues, queue)
-	}
+	i.run = i.newRun(worker.New(context.WithoutCancel(ctx)), klog.FromContext(ctx))
 	if i.started {
 		i.ended = make(chan struct{})
 	}
@@ -242,62 +230,6 @@ func (i *Informer[T]) finish() {
 		c.reg.resyncAt.Store(0)
 	}
 	close(i.ended)
-}
-
-// apply moves batches from the queue to the cache until the queue is closed and
-// empty.
-func (i *Informer[T]) apply(ctx context.Context, queue *deltafifo.Queue[T]) {
-	var d differ[T]
-	var batch []deltafifo.Delta[T]
-	for {
-		var err error
-		batch, err = queue.Pop(ctx, batch[:0])
-		if err != nil {
-			return
-		}
-		popped := time.Now()
-		i.writing <- struct{}{}
-		i.applyBatch(&d, batch)
-		<-i.writing
-		i.processing.observe(time.Since(popped))
-		if i.detector != nil {
-			i.detector.settle()
-		}
-		clear(batch) // keep no object alive while waiting
-		d.release()
-	}
-}
-
-// applyBatch publishes one batch: the index first, then the notices.
-func (i *Informer[T]) applyBatch(d *differ[T], batch []deltafifo.Delta[T]) {
-	state := i.state.Load()
-	out := d.diff(state.snapshot, batch, !state.synced)
-	syncAt := -1
-	if !state.synced {
-		syncAt = out.replacedAt
-	}
-	if len(out.changes) == 0 && syncAt < 0 && !out.resync && out.resourceVersion == state.snapshot.ResourceVersion() {
-		return
-	}
-	if i.detector != nil {
-		i.detector.protect(state.snapshot, &out)
-	}
-	snapshot := i.index.Apply(out.changes, out.resourceVersion) // keeps no changes
-	i.checkDepths(state.end)
-	next, wake := state.succeed(snapshot, out.notices, syncAt)
-	state.tail.repeated = out.repeated
-	if out.resync && next.synced {
-		i.assignResyncs(state.tail, next)
-	}
-	i.state.Store(next)
-	noteDeletions(&i.deletions, out.notices)
-	wake()
-	if syncAt >= 0 {
-		i.startResyncs()
-	}
-	if len(out.notices) > 0 || out.resync {
-		i.watchCalls(state.tail.since)
-	}
 }
 
 // AddIndex adds an index over all cached objects; snapshots taken from now on

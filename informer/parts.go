@@ -3,9 +3,9 @@ package informer
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/listwatch/listwatch/deltafifo"
+	"github.com/listwatch/listwatch/internal/worker"
 	"github.com/listwatch/listwatch/reflector"
 )
 
@@ -26,7 +26,7 @@ type feeder interface {
 
 // inlet is a sink of any type.
 type inlet[T Object] interface {
-	attach(queue *deltafifo.Queue[T])
+	attach(queue *deltafifo.Queue[T], arrived chan<- struct{})
 	trouble() *failures
 }
 
@@ -52,22 +52,28 @@ func newPart[S, T Object](i *Informer[T], name string, source reflector.Source[S
 }
 
 // receive runs the reflectors until ctx ends or one of them gives up.
-func (i *Informer[T]) receive(ctx context.Context) error { return i.parts[0].reflector.Run(ctx) }
-
-// close says that nothing more is received.
-func (r *run[T]) close() {
-	for _, queue := range r.queues {
-		queue.Close()
+func (i *Informer[T]) receive(ctx context.Context) error {
+	if len(i.parts) == 1 {
+		return i.parts[0].reflector.Run(ctx)
 	}
-}
-
-// pending tells how many deltas wait for the cache, and for how long.
-func (r *run[T]) pending() (depth int, age time.Duration) {
-	for _, queue := range r.queues {
-		depth += queue.Len()
-		age = max(age, queue.OldestAge())
+	group := worker.New(ctx)
+	failed := make(chan error, len(i.parts))
+	for _, p := range i.parts {
+		group.Go("informer: "+p.reflector.Status().Name, func(inner context.Context) {
+			if err := p.reflector.Run(inner); err != nil && inner.Err() == nil {
+				failed <- err
+			}
+			group.Stop()
+		})
 	}
-	return depth, age
+	group.Wait()
+	group.Stop()
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return ctx.Err()
+	}
 }
 
 // waiting are the queues of the current run, none outside of one.

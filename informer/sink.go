@@ -12,6 +12,7 @@ import (
 // reflector's goroutine; failures may be read by anyone.
 type sink[S, T Object] struct {
 	queue     *deltafifo.Queue[T]
+	arrived   chan<- struct{}
 	transform func(S) (T, error) // nil: S is T, and objects stay as they are
 	failures  failures
 	cached    func() *indexer.Snapshot[T] // the newest
@@ -20,10 +21,14 @@ type sink[S, T Object] struct {
 	items   []deltafifo.Item[T]     // since BeginReplace
 	dropped []int                   // places in items that stand for a dropped object
 	failed  map[string]ObjectError
+	length  int // of the last list: most are about as long as the one before
 }
 
-// attach makes queue the one to write to, for a new run.
-func (s *sink[S, T]) attach(queue *deltafifo.Queue[T]) { s.queue = queue }
+// attach makes queue the one to write to, for a new run; arrived, if not nil, is
+// to be signalled whenever something was.
+func (s *sink[S, T]) attach(queue *deltafifo.Queue[T], arrived chan<- struct{}) {
+	s.queue, s.arrived = queue, arrived
+}
 
 // trouble tells of the objects that could not be transformed.
 func (s *sink[S, T]) trouble() *failures { return &s.failures }
@@ -31,10 +36,8 @@ func (s *sink[S, T]) trouble() *failures { return &s.failures }
 // BeginReplace starts to collect a complete list, and fixes what is known.
 func (s *sink[S, T]) BeginReplace(string) {
 	s.AbortReplace()
-	h := &held[T]{snapshot: s.cached(), failed: s.failures.keys()}
-	s.held.Store(h)
-	// Most lists are as long as the last one.
-	s.items = make([]deltafifo.Item[T], 0, h.snapshot.Len())
+	s.held.Store(&held[T]{snapshot: s.cached(), failed: s.failures.keys()})
+	s.items = make([]deltafifo.Item[T], 0, s.length)
 }
 
 // ReplaceItem adds an object to the list. One that cannot be transformed is
@@ -63,7 +66,9 @@ func (s *sink[S, T]) EndReplace(resourceVersion string) {
 	items := withoutDropped(s.items, s.dropped)
 	s.failures.replace(s.failed)
 	s.AbortReplace()
+	s.length = len(items)
 	s.queue.Replace(items, resourceVersion)
+	signal(s.arrived)
 }
 
 // AbortReplace forgets what was collected.
@@ -111,15 +116,16 @@ func (s *sink[S, T]) upsert(received S, enqueue func(key string, obj T, resource
 	if failure != nil {
 		// The cache keeps the version it has, but the collection has moved on.
 		s.failures.set(key, *failure)
-		s.queue.Bookmark(resourceVersion)
+		s.Bookmark(resourceVersion)
 		return
 	}
 	s.failures.clear(key)
 	if isNil(obj) { // dropped, so that an earlier version has to leave
 		s.queue.Delete(key, obj, resourceVersion)
-		return
+	} else {
+		enqueue(key, obj, resourceVersion)
 	}
-	enqueue(key, obj, resourceVersion)
+	signal(s.arrived)
 }
 
 // Delete queues a deletion; received is the last state. If it cannot be
@@ -132,11 +138,15 @@ func (s *sink[S, T]) Delete(received S) {
 		s.failures.count()
 	}
 	s.queue.Delete(key, obj, resourceVersion)
+	signal(s.arrived)
 }
 
 // Bookmark queues the news that the collection is unchanged up to
 // resourceVersion.
-func (s *sink[S, T]) Bookmark(resourceVersion string) { s.queue.Bookmark(resourceVersion) }
+func (s *sink[S, T]) Bookmark(resourceVersion string) {
+	s.queue.Bookmark(resourceVersion)
+	signal(s.arrived)
+}
 
 // keyOf is "namespace/name", or "name" for an object without a namespace.
 func keyOf[T Object](obj T) string {

@@ -50,7 +50,8 @@ type Status struct {
 	IndexErrors []error
 
 	// Reflector has the counts of lists, watches, relists and reconnects, and
-	// the last error.
+	// the last error: of a joined Informer those of the part that is worst off,
+	// which has not synced or failed most often in a row.
 	Reflector reflector.Status
 	// Parts are the same for each part of the collection, in order: one, unless
 	// the Informer is a joined one.
@@ -111,7 +112,7 @@ func (i *Informer[T]) Status() Status {
 	s := Status{
 		Time:            time.Now(),
 		Name:            i.name,
-		Collection:      i.parts[0].collection,
+		Collection:      i.collection(),
 		Synced:          state.synced,
 		ResourceVersion: state.snapshot.ResourceVersion(),
 		Objects:         state.snapshot.Len(),
@@ -119,7 +120,7 @@ func (i *Informer[T]) Status() Status {
 		Processing:      i.processing.histogram(),
 	}
 	s.Parts = i.partStatus()
-	s.Reflector = s.Parts[0].Reflector
+	s.Reflector = worst(s.Parts)
 	for k, err := range i.index.Errors() {
 		if k == maxListed {
 			break

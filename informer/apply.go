@@ -1,0 +1,160 @@
+package informer
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/listwatch/listwatch/deltafifo"
+	"github.com/listwatch/listwatch/internal/worker"
+)
+
+// run is what exists from the start of one Run to its end.
+type run[T Object] struct {
+	queues   []*deltafifo.Queue[T] // one for each part
+	arrived  chan struct{}         // of capacity 1: look at the queues; nil for a single part
+	closed   chan struct{}         // nothing more arrives
+	handlers *worker.Group
+	log      klog.Logger
+}
+
+// newRun makes a run with empty queues, to which the sinks write from now on.
+func (i *Informer[T]) newRun(handlers *worker.Group, log klog.Logger) *run[T] {
+	r := &run[T]{closed: make(chan struct{}), handlers: handlers, log: log}
+	if i.union != nil {
+		r.arrived = make(chan struct{}, 1)
+	}
+	for _, p := range i.parts {
+		queue := deltafifo.New[T](deltafifo.Options{MaxPending: i.maxPending})
+		p.sink.attach(queue, r.arrived)
+		r.queues = append(r.queues, queue)
+	}
+	return r
+}
+
+// close says that nothing more is received.
+func (r *run[T]) close() {
+	for _, queue := range r.queues {
+		queue.Close()
+	}
+	close(r.closed)
+}
+
+// resync queues a due resync behind what has arrived.
+func (r *run[T]) resync() {
+	r.queues[0].Resync()
+	signal(r.arrived)
+}
+
+// signal leaves a token in c, if c exists and has none.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// pending tells how many deltas wait for the cache, and for how long.
+func (r *run[T]) pending() (depth int, age time.Duration) {
+	for _, queue := range r.queues {
+		depth += queue.Len()
+		age = max(age, queue.OldestAge())
+	}
+	return depth, age
+}
+
+// apply moves what arrives to the cache until the queues are closed and empty.
+func (i *Informer[T]) apply(ctx context.Context, r *run[T]) {
+	if i.union != nil {
+		i.applyRounds(ctx, r)
+		return
+	}
+	var d differ[T]
+	var batch []deltafifo.Delta[T]
+	for {
+		var err error
+		batch, err = r.queues[0].Pop(ctx, batch[:0])
+		if err != nil {
+			return
+		}
+		i.write(func(p *published[T]) outcome[T] { return d.diff(p.snapshot, batch, !p.synced) })
+		clear(batch) // keep no object alive while waiting
+		d.release()
+	}
+}
+
+// applyRounds is apply for several parts: what has arrived of all of them is
+// applied together, so that an object that moves is seen to.
+func (i *Informer[T]) applyRounds(ctx context.Context, r *run[T]) {
+	i.union.restart()
+	batches := make([][]deltafifo.Delta[T], len(r.queues))
+	for open := true; open; {
+		select {
+		case <-r.arrived:
+		case <-r.closed:
+			open = false
+		}
+		any := false
+		for k, queue := range r.queues {
+			batches[k] = batches[k][:0]
+			if queue.Len() > 0 { // then Pop, of which this is the only one, does not wait
+				batches[k], _ = queue.Pop(ctx, batches[k])
+				any = true
+			}
+		}
+		if !any {
+			continue
+		}
+		i.write(func(p *published[T]) outcome[T] { return i.union.round(p.snapshot, batches, !p.synced) })
+		for k := range batches {
+			clear(batches[k])
+		}
+		i.union.differ.release()
+	}
+}
+
+// write publishes what decide makes of the newest state: the index first, then
+// the notices.
+func (i *Informer[T]) write(decide func(*published[T]) outcome[T]) {
+	popped := time.Now()
+	i.writing <- struct{}{}
+	i.publish(decide)
+	<-i.writing
+	i.processing.observe(time.Since(popped))
+	if i.detector != nil {
+		i.detector.settle()
+	}
+}
+
+// publish is write for who holds the token.
+func (i *Informer[T]) publish(decide func(*published[T]) outcome[T]) {
+	state := i.state.Load()
+	out := decide(state)
+	syncAt := -1
+	if !state.synced {
+		syncAt = out.replacedAt
+	}
+	if len(out.changes) == 0 && syncAt < 0 && !out.resync && out.resourceVersion == state.snapshot.ResourceVersion() {
+		return
+	}
+	if i.detector != nil {
+		i.detector.protect(state.snapshot, &out)
+	}
+	snapshot := i.index.Apply(out.changes, out.resourceVersion) // keeps no changes
+	i.checkDepths(state.end)
+	next, wake := state.succeed(snapshot, out.notices, syncAt)
+	state.tail.repeated = out.repeated
+	if out.resync && next.synced {
+		i.assignResyncs(state.tail, next)
+	}
+	i.state.Store(next)
+	noteDeletions(&i.deletions, out.notices)
+	wake()
+	if syncAt >= 0 {
+		i.startResyncs()
+	}
+	if len(out.notices) > 0 || out.resync {
+		i.watchCalls(state.tail.since)
+	}
+}
