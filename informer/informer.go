@@ -219,7 +219,7 @@ func (i *Informer[T]) finish() {
 	i.state.Store(&state)
 	<-i.writing
 	if i.detector != nil {
-		defer i.detector.end()
+		i.detector.end() // before another run may begin
 	}
 
 	i.mu.Lock()
