@@ -95,6 +95,14 @@
 // and tells handlers the differences, after what they had not been told before;
 // nothing is told twice. A handler's Synced is not taken back.
 //
+// Code that shares an Informer with others it does not know holds a Lease instead:
+// the first Acquire starts a run, the last Release ends it.
+//
+// # Several Informers
+//
+// WaitForSync waits for all of them, and Together takes a Snapshot of each, all at
+// one moment.
+//
 // # Panics
 //
 // A panic in a handler is logged and raised again, which ends the process, as
@@ -110,7 +118,7 @@
 // something foreign is called; an index function must not call AddIndex.
 //
 // Goroutines: 1 + handlers while Run runs (the apply loop, and one for each
-// handler), besides the caller of Run, which serves the reflector, and what the
-// source needs; of a joined Informer one more for the reflector of each part. None
+// handler), besides the caller of Run, which serves the reflector (one more if a
+// Lease started it), and what the source needs; of a joined Informer one more for the reflector of each part. None
 // before and after.
 package informer

@@ -62,6 +62,7 @@ type Options[T Object] struct {
 // methods may be called concurrently, before, during and after Run.
 type Informer[T Object] struct {
 	name       string
+	serial     int64 // its number, in a process
 	maxPending int
 	index      *indexer.Indexer[T]
 	parts      []*part[T] // at least one
@@ -83,6 +84,7 @@ type Informer[T Object] struct {
 
 	mu       sync.Mutex // guards the rest
 	run      *run[T]    // nil: not running
+	leased   *tenancy   // of run, if leases hold it
 	ended    chan struct{}
 	since    time.Time // of the last start or end of a run
 	started  bool      // ever
@@ -129,6 +131,7 @@ func newCache[T Object](options *Options[T]) (*Informer[T], error) {
 	}
 	i := &Informer[T]{
 		name:       options.Name,
+		serial:     serials.Add(1),
 		maxPending: options.MaxPending,
 		index:      index,
 		writing:    make(chan struct{}, 1),
@@ -153,11 +156,21 @@ func (i *Informer[T]) Snapshot() *indexer.Snapshot[T] { return i.index.Snapshot(
 // collection is listed anew, and handlers are told the differences. Errors:
 // ErrRunning if another Run has not returned, or what made the reflector give up.
 func (i *Informer[T]) Run(ctx context.Context) error {
-	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "informer", i.name))
+	ctx = i.logged(ctx)
 	r, err := i.begin(ctx)
 	if err != nil {
 		return err
 	}
+	return i.carryOut(ctx, r)
+}
+
+// logged puts the Informer's name into the logger of ctx.
+func (i *Informer[T]) logged(ctx context.Context) context.Context {
+	return klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "informer", i.name))
+}
+
+// carryOut is Run once r has begun.
+func (i *Informer[T]) carryOut(ctx context.Context, r *run[T]) (err error) {
 	applying := worker.New(context.WithoutCancel(ctx))
 	applying.Go("informer: apply", func(ctx context.Context) { i.apply(ctx, r) })
 	// Deferred, for the case that a source panics and someone recovers.
@@ -184,6 +197,11 @@ func (i *Informer[T]) begin(ctx context.Context) (*run[T], error) {
 	if i.run != nil {
 		return nil, fmt.Errorf("informer %q: %w", i.name, ErrRunning)
 	}
+	return i.beginLocked(ctx), nil
+}
+
+// beginLocked is begin for who holds mu and knows that there is no run.
+func (i *Informer[T]) beginLocked(ctx context.Context) *run[T] {
 	// Not ctx itself: handlers are to be stopped last.
 	i.run = i.newRun(worker.New(context.WithoutCancel(ctx)), klog.FromContext(ctx))
 	if i.started {
@@ -195,7 +213,7 @@ func (i *Informer[T]) begin(ctx context.Context) (*run[T], error) {
 		i.start(c)
 	}
 	i.watchCalls(i.since)
-	return i.run, nil
+	return i.run
 }
 
 // stopHandlers waits until no handler is being called any more.
@@ -224,7 +242,7 @@ func (i *Informer[T]) finish() {
 
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.run, i.since = nil, time.Now()
+	i.run, i.leased, i.since = nil, nil, time.Now()
 	for _, c := range i.cursors {
 		c.reg.resyncDue = time.Time{}
 		c.reg.resyncAt.Store(0)
