@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -15,8 +16,11 @@ var rewrite = flag.Bool("rewrite", false, "write what happens into the scripts")
 
 // playOwn is the player of our side.
 func playOwn(s *server, o settings) (contestant, error) {
-	if _, ok := o.kind.(untyped); ok {
+	switch o.kind.(type) {
+	case untyped:
 		return newOwn[*unstructured.Unstructured](s, o)
+	case metadata:
+		return newOwn[*metav1.PartialObjectMetadata](s, o)
 	}
 	return newOwn[*corev1.ConfigMap](s, o)
 }

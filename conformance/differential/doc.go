@@ -42,7 +42,8 @@
 // The server: page-size N (it has no cache, and pages that small), timeouts (it
 // ends watches at their timeout).
 //
-// The informer: list-only (the client says it lacks watch-list), unstructured,
+// The informer: list-only (the client says it lacks watch-list), unstructured
+// or metadata (the type of the objects), index-later (index adds it),
 // transform stamp or transform fail OBJECT@VERSION..., payloads (show the types
 // of what comes with a delete), resync DURATION, start, stop, and the handlers:
 // add NAME [blocked] [resync=DURATION], remove NAME, unblock NAME. The first one is called first, and is

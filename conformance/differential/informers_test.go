@@ -19,6 +19,7 @@ type contestant interface {
 	run(ctx context.Context)
 	addHandler(h *handler) error
 	removeHandler(name string)
+	addIndex() error
 	// synced says whether the informer has, or a handler.
 	synced(handler string) bool
 	// store returns the version of the cache, its objects, and the keys of the
@@ -33,7 +34,9 @@ type settings struct {
 	kind      kind
 	transform func(runtime.Object) (runtime.Object, error)
 	resync    time.Duration // of handlers that ask for no other
-	payloads  bool          // show the types of a delete's payload
+	// indexLater leaves the index to addIndex.
+	indexLater bool
+	payloads   bool // show the types of a delete's payload
 }
 
 // configure takes a command that changes settings.
@@ -42,6 +45,10 @@ func (s *settings) configure(c command) (bool, error) {
 	switch c.name {
 	case "unstructured":
 		s.kind = untyped{}
+	case "metadata":
+		s.kind = metadata{}
+	case "index-later":
+		s.indexLater = true
 	case "payloads":
 		s.payloads = true
 	case "resync":

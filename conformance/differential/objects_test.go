@@ -150,6 +150,23 @@ func (k untyped) list(items []object, version, token string) runtime.Object {
 	return list
 }
 
+// metadata makes the metadata of ConfigMaps.
+type metadata struct{}
+
+func (metadata) example() runtime.Object { return &metav1.PartialObjectMetadata{} }
+
+func (metadata) object(o object) runtime.Object {
+	return &metav1.PartialObjectMetadata{ObjectMeta: o.metadata()}
+}
+
+func (k metadata) list(items []object, version, token string) runtime.Object {
+	list := &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: version, Continue: token}}
+	for _, item := range items {
+		list.Items = append(list.Items, *k.object(item).(*metav1.PartialObjectMetadata))
+	}
+	return list
+}
+
 // table is what a server sends that was asked for a Table: the dynamic client
 // decodes it as one object without items.
 func table(version string) *unstructured.Unstructured {

@@ -21,9 +21,10 @@ type own[T informer.Object] struct {
 }
 
 func newOwn[T informer.Object](s *server, o settings) (contestant, error) {
-	options := informer.Options[T]{Indexes: map[string]indexer.Func[T]{
-		indexLabel: func(obj T) []string { return indexValues(obj.GetLabels()) },
-	}}
+	var options informer.Options[T]
+	if !o.indexLater {
+		options.Indexes = map[string]indexer.Func[T]{indexLabel: indexOf[T]}
+	}
 	if o.transform != nil {
 		options.Transform = func(obj T) (T, error) {
 			out, err := o.transform(obj)
@@ -37,6 +38,10 @@ func newOwn[T informer.Object](s *server, o settings) (contestant, error) {
 	i, err := informer.New(reflector.FromListerWatcher[T](s), options)
 	return &own[T]{informer: i, settings: o, handlers: map[string]*informer.Registration{}}, err
 }
+
+func indexOf[T informer.Object](obj T) []string { return indexValues(obj.GetLabels()) }
+
+func (o *own[T]) addIndex() error { return o.informer.AddIndex(indexLabel, indexOf) }
 
 func (o *own[T]) run(ctx context.Context) { _ = o.informer.Run(ctx) }
 

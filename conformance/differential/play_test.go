@@ -92,8 +92,9 @@ var informerCommands = map[string]func(*play, []string) error{
 		close(p.handler(words[0]).blocked)
 		return nil
 	},
-	"wait": (*play).wait,
-	"ask":  (*play).ask,
+	"index": func(p *play, _ []string) error { return p.contestant.addIndex() },
+	"wait":  (*play).wait,
+	"ask":   (*play).ask,
 }
 
 // wait lets virtual time pass.

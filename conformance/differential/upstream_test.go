@@ -18,13 +18,12 @@ type upstream struct {
 
 func newUpstream(s *server, o settings) (contestant, error) {
 	u := &upstream{settings: o, handlers: map[string]cache.ResourceEventHandlerRegistration{}}
-	u.informer = cache.NewSharedIndexInformer(s, o.kind.example(), o.resync, cache.Indexers{indexLabel: func(obj any) ([]string, error) {
-		m, err := meta.Accessor(obj)
-		if err != nil {
+	u.informer = cache.NewSharedIndexInformer(s, o.kind.example(), o.resync, cache.Indexers{})
+	if !o.indexLater {
+		if err := u.addIndex(); err != nil {
 			return nil, err
 		}
-		return indexValues(m.GetLabels()), nil
-	}})
+	}
 	if o.transform == nil {
 		return u, nil
 	}
@@ -34,6 +33,16 @@ func newUpstream(s *server, o settings) (contestant, error) {
 		}
 		return o.transform(obj.(runtime.Object))
 	})
+}
+
+func (u *upstream) addIndex() error {
+	return u.informer.AddIndexers(cache.Indexers{indexLabel: func(obj any) ([]string, error) {
+		m, err := meta.Accessor(obj)
+		if err != nil {
+			return nil, err
+		}
+		return indexValues(m.GetLabels()), nil
+	}})
 }
 
 // indexValues is the index of both sides.
