@@ -43,8 +43,8 @@ func startPods(server cache.ListerWatcher, options informer.Options[*corev1.Pod]
 func ExampleFailFast() {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no"))
 	server := &cache.ListWatch{
-		ListFunc:  func(metav1.ListOptions) (runtime.Object, error) { return nil, forbidden },
-		WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return nil, forbidden },
+		ListWithContextFunc:  func(context.Context, metav1.ListOptions) (runtime.Object, error) { return nil, forbidden },
+		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, forbidden },
 	}
 	pods, stop, err := startPods(server, informer.Options[*corev1.Pod]{})
 	if err != nil {
