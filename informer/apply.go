@@ -117,11 +117,11 @@ func (i *Informer[T]) applyRounds(ctx context.Context, r *run[T]) {
 // write publishes what decide makes of the newest state: the index first, then
 // the notices.
 func (i *Informer[T]) write(decide func(*published[T]) outcome[T]) {
-	popped := time.Now()
+	popped := i.processing.now()
 	i.writing <- struct{}{}
 	i.publish(decide)
 	<-i.writing
-	i.processing.observe(time.Since(popped))
+	i.processing.observe(i.processing.now() - popped)
 	if i.detector != nil {
 		i.detector.settle()
 	}

@@ -31,9 +31,14 @@ type Bucket struct {
 
 // latency gathers a Histogram; it is written by one goroutine and read by any.
 type latency struct {
+	base time.Time // set before use
+
 	sum    atomic.Int64
 	counts [len(latencyBounds) + 1]atomic.Uint64 // the last one: longer than all bounds
 }
+
+// now is a moment: time since base is quicker to read than the time.
+func (l *latency) now() time.Duration { return time.Since(l.base) }
 
 func (l *latency) observe(d time.Duration) {
 	at := 0

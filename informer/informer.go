@@ -137,6 +137,7 @@ func newCache[T Object](options *Options[T]) (*Informer[T], error) {
 		writing:    make(chan struct{}, 1),
 		ended:      make(chan struct{}),
 		since:      time.Now(),
+		processing: latency{base: time.Now()},
 		detector:   newDetector(options),
 	}
 	i.state.Store(&published[T]{snapshot: index.Snapshot(), mark: &mark{}, tail: newNode[T]()})
