@@ -237,10 +237,14 @@ func (i *Informer[T]) finish() {
 	state.synced = false
 	i.state.Store(&state)
 	<-i.writing
+	defer i.release() // also if the detector panics
 	if i.detector != nil {
 		i.detector.end() // before another run may begin
 	}
+}
 
+// release lets another run begin.
+func (i *Informer[T]) release() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.run, i.leased, i.since = nil, nil, time.Now()

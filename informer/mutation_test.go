@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/klog/v2"
 )
 
 // mutations collects what a detector reports.
@@ -331,4 +333,27 @@ func TestTheDetectorIsOffUnlessAskedFor(t *testing.T) {
 	if got := inf.guard(h, nil); got != Handler[*thing](h) {
 		t.Errorf("calls go through %T", got)
 	}
+}
+
+func TestAMutationFoundAtTheEndLeavesAnInformerThatHasEnded(t *testing.T) {
+	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
+		r.from.set("a")
+		ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), klog.Logger{}))
+		panicked := make(chan any)
+		go func() {
+			defer func() { panicked <- recover() }()
+			_ = r.Run(ctx)
+		}()
+		synctest.Wait()
+		obj, _ := r.Snapshot().Get("a")
+		obj.Generation = 7
+		cancel()
+		if _, ok := (<-panicked).(*Mutation); !ok {
+			t.Error("no panic with a *Mutation")
+		}
+		if err := r.WaitForSync(context.Background()); !errors.Is(err, ErrStopped) {
+			t.Errorf("got %v, want ErrStopped", err)
+		}
+		r.start() // again
+	})
 }
