@@ -191,8 +191,8 @@ func (x explainer) connection() {
 		return
 	}
 	for _, source := range s.Parts {
-		if source.Reflector.Phase == reflector.Watching {
-			continue
+		if r := source.Reflector; r.Phase == reflector.Watching || x.e.Synced && r.Tries == 0 {
+			continue // or it is just coming up
 		}
 		var b strings.Builder
 		describeSource(&b, source)
