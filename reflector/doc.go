@@ -55,7 +55,8 @@
 //     is the state before it;
 //   - a list without a version is watched at "0", not at "";
 //   - a limit at a known version comes with "not older than", and the newest
-//     state, asked for after the last version was refused, comes in pages;
+//     state, asked for after the last version was refused, comes in pages, which
+//     say nothing of the lists that follow;
 //   - a list that is not answered, and a watch that outlives its timeout, are
 //     given up (Options.ListTimeout, WatchTimeout);
 //   - a list of nothing but objects of another type is an error, and an event of
