@@ -27,7 +27,7 @@ var differences = []difference{
 	{"quiet-relist", "a relist and unchanged objects", "tells every handler", "tells nobody", quietRelist},
 	{"new-uid", "same key, new UID", "one update, or a delete of another object", "delete of the old, add of the new", newUID},
 	{"delete-payload", "what comes with a delete", "object or tombstone in any", "Deleted{Last, Exact}", deletePayload},
-	{"slow-handler", "a slow handler", "unbounded, unseen", "its depth is told", trouble("behind")},
+	{"slow-handler", "a slow handler", "unbounded, unseen", "its depth is told; bounded where it wants the latest state only", slowHandler},
 	{"watch-list-fallback", "watch-list without end, or not understood", "again and again, without backoff; or waits for ever",
 		"deadline, fallback to list, remembered", watchListFallback},
 	{"sync-cause", "failing to sync", "a bool", "an error that says phase, tries, status, verb", asked("why")},
@@ -43,6 +43,7 @@ var differences = []difference{
 	{"no-spin", "a watch that ends early without progress, or a watch-list refused as expired twice", "again at once", "again after a backoff", noSpin},
 	{"watch-list-retry", "a watch-list that fails for a passing cause", "list at once", "again after a backoff, list after three tries", watchListRetry},
 	{"paged-newest", "the list of the newest state after a refused list at a known version", "unpaged", "in pages", pagedNewest},
+	{"paged-for-good", "a first list refused at 0, then paged at the newest state", "all later lists are paged", "they are not", pagedForGood},
 	{"not-older-than", "a limit at a known version", "without a match, which means exactly that version", "not older than it", notOlderThan},
 	{"typed-list", "a list of other objects", "taken for the collection, without a version", "an error", typedList},
 	{"version-never-back", "an event with an older version than the last", "the watch is resumed there", "the version stays", versionNeverBack},
@@ -125,7 +126,7 @@ func (v view) neverSynced() bool {
 func transformOnce(v view) bool { return v.sameWithout(stampPart) }
 
 // resumable are ends of a watch that say nothing against its version.
-var resumable = regexp.MustCompile(`^(4(00|01|03|04|15|22)|50\d|reset|broken|nil|closed at once|ERROR (4(01|03|29)|50\d|undecodable))`)
+var resumable = regexp.MustCompile(`^(4(00|01|03|04|15|22)|50\d|reset|broken|nil|closed at once|ERROR (4(01|03)|50\d|undecodable))`)
 
 func resume(v view) bool {
 	return v.section == "requests" && v.cause().failedWith("WATCH", resumable)
@@ -176,6 +177,10 @@ func trouble(word string) func(view) bool {
 		return v.section == "asked" && strings.HasPrefix(v.line().text, "trouble: ") &&
 			slices.ContainsFunc(lines, func(l line) bool { return strings.Contains(l.text, word) })
 	}
+}
+
+func slowHandler(v view) bool {
+	return trouble("behind")(v) || v.inHandler() && v.line().call.latestOnly
 }
 
 func asked(question string) func(view) bool {
@@ -246,6 +251,14 @@ func pagedNewest(v view) bool {
 		return false
 	}
 	return v.side == theirs && r.options.Limit == 0 || v.side == ours && r.options.Limit > 0
+}
+
+func pagedForGood(v view) bool {
+	if v.section != "requests" || !v.lines[0].request.failedWith("LIST", regexp.MustCompile(`^(410|too-large)`)) {
+		return false
+	}
+	r := v.line().request
+	return r.verb == "LIST" && (v.side == theirs) == (r.options.Limit > 0)
 }
 
 func notOlderThan(v view) bool {

@@ -46,7 +46,7 @@
 // or metadata (the type of the objects), index-later (index adds it),
 // transform stamp or transform fail OBJECT@VERSION..., payloads (show the types
 // of what comes with a delete), resync DURATION, start, stop, and the handlers:
-// add NAME [blocked] [resync=DURATION], remove NAME, unblock NAME. The first one is called first, and is
+// add NAME [blocked] [latest-only] [resync=DURATION], remove NAME, unblock NAME. The first one is called first, and is
 // added at start if the script adds none. ask synced, why, wait VERSION or
 // trouble asks both informers.
 //

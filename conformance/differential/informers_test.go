@@ -88,6 +88,9 @@ type handler struct {
 	payloads bool
 	blocked  chan struct{}  // calls wait until it is closed; nil: they do not
 	resync   *time.Duration // nil: the informer's
+	// latestOnly: the latest state of each object is enough, which is an option
+	// of ours only.
+	latestOnly bool
 
 	mu    sync.Mutex
 	run   int
@@ -99,7 +102,7 @@ func newHandler(name string) *handler { return &handler{name: name, calls: map[s
 
 func (h *handler) record(c call) {
 	h.mu.Lock()
-	c.run = h.run
+	c.run, c.latestOnly = h.run, h.latestOnly
 	h.order = append(h.order, c.key)
 	h.calls[c.key] = append(h.calls[c.key], c)
 	h.mu.Unlock()

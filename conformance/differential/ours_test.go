@@ -51,13 +51,17 @@ func (o *own[T]) addHandler(h *handler) error {
 	if h.resync != nil {
 		resync = *h.resync
 	}
+	options := []informer.HandlerOption{informer.WithName(h.name), informer.WithResync(resync)}
+	if h.latestOnly {
+		options = append(options, informer.WithLatestOnly())
+	}
 	registration, err := o.informer.AddHandler(informer.HandlerFuncs[T]{
 		AddFunc:    func(obj T, initial bool) { h.added(key(obj), obj, initial) },
 		UpdateFunc: func(old, obj T) { h.updated(key(obj), old, obj) },
 		DeleteFunc: func(d informer.Deleted[T]) {
 			h.deleted(shortKey(d.Key), d.Last, !d.Exact, fmt.Sprintf("Deleted{Exact: %v}", d.Exact))
 		},
-	}, informer.WithName(h.name), informer.WithResync(resync))
+	}, options...)
 	o.handlers[h.name] = registration
 	return err
 }

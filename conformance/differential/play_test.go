@@ -184,6 +184,8 @@ func (p *play) add(words []string) error {
 		switch {
 		case word == "blocked":
 			h.blocked = make(chan struct{})
+		case word == "latest-only":
+			h.latestOnly = true
 		case ok:
 			period, err := time.ParseDuration(value)
 			if err != nil {

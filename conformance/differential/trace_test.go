@@ -31,6 +31,8 @@ type call struct {
 	missed   bool   // of a delete: it was not seen as such
 	payload  string // of a delete, if the script asks for it
 	run      int    // of the informer, from 1
+
+	latestOnly bool // the handler wants no more
 }
 
 func (c call) String() string {
