@@ -21,6 +21,8 @@
 //     refused requests, server errors. The collection is fetched again only
 //     after a 410, a resourceVersion that the server finds too large, or
 //     several watches in a row that got nowhere.
+//   - A server that asks to be left alone for a while (Retry-After) is, for up
+//     to five minutes.
 //   - No spinning: a request is repeated without delay only where the last one
 //     made progress, lasted, or is replaced by another kind of request, which
 //     happens at most four times in a row.

@@ -11,6 +11,10 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
+// maxRetryAfter is the longest time that a server may ask to be left alone. More
+// is taken for a mistake: overloaded servers ask for seconds.
+const maxRetryAfter = 5 * time.Minute
+
 // failureClass sorts the ends of requests and streams by what to do about them.
 type failureClass uint8
 
@@ -79,7 +83,7 @@ func classify(err error) failure {
 	}
 	f.code, f.reason = int(status.Status().Code), status.Status().Reason
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
-		f.retryAfter = time.Duration(seconds) * time.Second
+		f.retryAfter = time.Duration(max(0, min(seconds, int(maxRetryAfter/time.Second)))) * time.Second
 	}
 	f.class = classifyStatus(err, f.code)
 	return f

@@ -99,6 +99,14 @@ func TestAFailureTellsCodeReasonAndWhenToRetry(t *testing.T) {
 	if got.code != 429 || got.reason != metav1.StatusReasonTooManyRequests || got.retryAfter != 7*time.Second {
 		t.Errorf("got %+v", got)
 	}
+	for _, seconds := range []int{300, 301, 86_400, 1 << 30} {
+		if got := classify(apierrors.NewTooManyRequests("go away", seconds)).retryAfter; got != 5*time.Minute {
+			t.Errorf("asked to wait %d s: %v", seconds, got)
+		}
+	}
+	if got := classify(apierrors.NewTooManyRequests("", -5)).retryAfter; got != 0 {
+		t.Errorf("asked to wait less than nothing: %v", got)
+	}
 	if got := classify(refused()); got.code != 0 || got.reason != "" || got.retryAfter != 0 {
 		t.Errorf("got %+v", got)
 	}

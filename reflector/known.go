@@ -119,5 +119,6 @@ func (d *driver[T]) replaceItem(obj T, known string) {
 		}
 		known = key
 	}
+	d.kept.Add(1)
 	d.knownSink.ReplaceKnown(known)
 }

@@ -96,15 +96,18 @@ func TestAnObjectThatTheSinkHoldsIsNotHandedOverAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				sink := &holder{}
+				sink, kept := &holder{}, int64(0)
 				follows(t, source, sink, func(r *Reflector[*object]) {
 					want(t, "asked in the first sync", len(sink.asked), 0)
 					r.Relist()
+					synctest.Wait()
+					kept = r.Status().Kept
 				})
 				want(t, "sink", sink.trace(), "begin initial, item a@5, item b@6, item c@7, item d@8, end 20, "+
 					"begin forced, known a, item b@16, item c@7, item e@9, item nameless@, end 20")
 				want(t, "collection", sink.contents(), "a@5 b@16 c@7 e@9 nameless@")
 				want(t, "broken", len(sink.broken), 0)
+				want(t, "kept", kept, 1)
 			})
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 )
 
 // Reflector keeps a Sink up to date with one collection of a server. Use New.
@@ -17,6 +18,7 @@ type Reflector[T Object] struct {
 	running atomic.Bool
 	forcing forcing
 	tracker tracker
+	kept    atomic.Int64 // objects that the sink held already
 
 	knownSink KnownSink          // nil if the sink is none
 	streaming StreamingSource[T] // nil if the source is none
@@ -61,4 +63,16 @@ func (r *Reflector[T]) Run(ctx context.Context) error {
 
 // Status returns a copy of the current status. It may be called at any time,
 // from any goroutine.
-func (r *Reflector[T]) Status() Status { return r.tracker.snapshot() }
+func (r *Reflector[T]) Status() Status {
+	status := r.tracker.snapshot()
+	status.Kept = r.kept.Load()
+	if counter, ok := r.source.(decodeCounter); ok {
+		status.Decoded, status.DecodeTime = counter.decoded()
+	}
+	return status
+}
+
+// decodeCounter is a Source that decodes by itself.
+type decodeCounter interface {
+	decoded() (objects int64, took time.Duration)
+}

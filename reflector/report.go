@@ -118,6 +118,6 @@ func (d *driver[T]) countOpen(e effect) {
 // observe calls the observer.
 func (d *driver[T]) observe() {
 	if d.options.Observer != nil {
-		d.options.Observer(d.tracker.snapshot())
+		d.options.Observer(d.Status())
 	}
 }

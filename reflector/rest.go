@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -223,6 +224,11 @@ func accept(proto, partial bool, kind string) string {
 		accept += ",application/json"
 	}
 	return accept
+}
+
+// decoded implements decodeCounter.
+func (s *restSource[T]) decoded() (objects int64, took time.Duration) {
+	return s.codec.objects.Load(), time.Duration(s.codec.nanoseconds.Load())
 }
 
 // clientSource is a Source whose client decodes.

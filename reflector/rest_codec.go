@@ -45,7 +45,7 @@ type codec[T Object] struct {
 	dropManagedFields bool
 	strings           *internTable // nil: no interning
 
-	objects, nanoseconds, known atomic.Int64
+	objects, nanoseconds atomic.Int64
 }
 
 func newCodec[T Object]() *codec[T] { return codecOf[T](reflect.TypeFor[T]().Elem()) }

@@ -254,5 +254,6 @@ func TestRESTIsFollowed(t *testing.T) {
 		want(t, "version", status.ResourceVersion, "13")
 		want(t, "reconnects", status.Reconnects, 1)
 		want(t, "lists", status.Lists, 0)
+		want(t, "decoded", status.Decoded, 4)
 	})
 }

@@ -231,6 +231,5 @@ func (c *codec[T]) peek(object []byte, known Known) (key, resourceVersion string
 	if !ok || held != string(id.ResourceVersion) || string(uid) != string(id.UID) {
 		return "", "", false
 	}
-	c.known.Add(1)
 	return string(*buffer), held, true
 }

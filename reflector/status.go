@@ -111,6 +111,12 @@ type Status struct {
 	// no T; LastSkipped is the newest of these errors.
 	Skipped     int64
 	LastSkipped error
+	// Decoded counts the objects that a source of FromREST decoded, and DecodeTime
+	// is what that took, of all goroutines together. Kept counts the objects of
+	// replacements that the sink held already, whatever the source.
+	Decoded    int64
+	DecodeTime time.Duration
+	Kept       int64
 	// WatchListAvoidedUntil is set while the source is taken not to support
 	// watch-list.
 	WatchListAvoidedUntil time.Time
