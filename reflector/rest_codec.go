@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/listwatch/listwatch/reflector/internal/protofast"
 	"github.com/listwatch/listwatch/reflector/internal/wire"
 )
 
@@ -41,6 +42,7 @@ type codec[T Object] struct {
 	proto   bool                      // T can be decoded from protobuf
 	partial bool                      // T is metadata only
 	loose   bool                      // T is unstructured
+	fast    *protofast.Decoder        // nil where the generated decoder is to be used
 
 	dropManagedFields bool
 	strings           *internTable // nil: no interning
@@ -57,6 +59,9 @@ func codecOf[T Object](element reflect.Type) *codec[T] {
 	_, c.proto = any(object).(protoObject)
 	_, c.partial = any(object).(*metav1.PartialObjectMetadata)
 	_, c.loose = any(object).(*unstructured.Unstructured)
+	if c.proto {
+		c.fast = protofast.For(element)
+	}
 	if !c.partial && !c.loose {
 		c.kinds, _, _ = scheme.Scheme.ObjectKinds(object)
 	}
@@ -170,12 +175,14 @@ func (c *codec[T]) fromProto(data []byte) (T, error) {
 		data = wire.WithoutManagedFieldsProto(nil, data)
 	}
 	object := c.new()
-	message, ok := any(object).(protoObject)
-	if !ok {
+	if !c.proto {
 		return object, malformed("object", "protobuf was not asked for")
 	}
-	if err := message.Unmarshal(data); err != nil {
-		return object, &DecodeError{Subject: "object", Err: err}
+	if c.fast == nil || c.fast.Decode(data, object) != nil {
+		object = c.new()
+		if err := any(object).(protoObject).Unmarshal(data); err != nil {
+			return object, &DecodeError{Subject: "object", Err: err}
+		}
 	}
 	c.finish(object)
 	return object, nil

@@ -1,0 +1,23 @@
+// Package protofast decodes protobuf into the Go types of Kubernetes' API by
+// tables that it makes of their struct tags, with the result of their generated
+// code and half of its allocations: all strings and byte slices of an object
+// are parts of one copy of the message, and slices are made in their final size.
+//
+// # Promises
+//
+//   - What Decode accepts it decodes as the generated Unmarshal does into a new
+//     object (tested for every built-in kind). What it refuses may still be fine
+//     for that.
+//   - A message whose type is not described by its tags is left to the type's own
+//     Unmarshal method.
+//   - data is not kept.
+//
+// # Not promised
+//
+//   - That a part of an object can be kept alive alone: any string of it keeps the
+//     text of the whole object. Byte slices must not be written to.
+//
+// # Goroutines
+//
+// None. A Decoder is safe for concurrent use.
+package protofast
