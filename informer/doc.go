@@ -16,12 +16,7 @@
 // Read through Snapshot: it is immutable, needs no lock and never waits, and all
 // reads from one Snapshot belong to one moment. After a write, WaitFor with the
 // resourceVersion that the server returned makes the write visible. Watch gives a
-// channel that is closed when the answer to a query is no longer what it was. WaitForSync
-// waits for one Informer or several; with FailFast it returns as soon as the
-// server says 401, 403 or 404, and its error names what is missing. Status tells
-// people what the Informer is at, and Explain why an object is in the cache or
-// not; StatusHandler serves both, as JSON and as a page. Metrics are in package
-// informermetrics.
+// channel that is closed when the answer to a query is no longer what it was.
 //
 // # What is promised
 //
@@ -48,7 +43,7 @@
 // some (see package deltafifo), never the last one of an object, nor its end.
 // That a slow handler is waited for: what it has not been told is kept, once for
 // all handlers, and its Depth tells how much that is. That objects are copies:
-// they are shared, and must not be modified; Options.DetectMutations finds who does.
+// they are shared, and must not be modified.
 //
 // # How changes are recognised
 //
@@ -100,8 +95,24 @@
 //
 // # Several Informers
 //
-// WaitForSync waits for all of them, and Together takes a Snapshot of each, all at
-// one moment.
+// The function WaitForSync waits for all of them, and Together takes a Snapshot of
+// each, all at one moment.
+//
+// # When it does not work
+//
+// WaitForSync says in its error what keeps an Informer: the phase, the number of
+// tries, the last answer of the server, and the permission or resource that is
+// missing. With a context of FailFast it does so at once where only a person can
+// help (401, 403, 404), instead of hoping until the context ends.
+//
+// Status has all that is known of an Informer: its connection with the last
+// interruptions, the cache, what waits for it, each handler. Explain says why one
+// object is in the cache or not. StatusHandler serves both over HTTP, as JSON or as
+// a page, and package informermetrics has metrics for Prometheus. All of it looks
+// when it is asked; changes do not pay for it.
+//
+// Options.DetectMutations finds code that modifies objects of the cache, at the
+// cost of a copy of all objects: for tests.
 //
 // # Panics
 //

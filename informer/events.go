@@ -88,7 +88,7 @@ func (i *Informer[T]) Events(ctx context.Context, opts ...HandlerOption) iter.Se
 	return func(yield func(Event[T]) bool) {
 		c := &cursor[T]{reg: newRegistration(i, config, at), tell: t, state: i.state.Load, pulled: true}
 		p := &puller[T]{cursor: c, yield: yield}
-		c.tell.handler, c.tell.raw = p, true
+		c.tell.handler, c.tell.raw = i.guard(p, c.reg), true
 		c.onSync = p.synced
 		i.register(c)
 		if !c.reg.enter() {

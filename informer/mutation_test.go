@@ -100,6 +100,21 @@ func TestAHandlerThatModifiesAnObjectIsNamed(t *testing.T) {
 	})
 }
 
+func TestALoopOverEventsThatModifiesAnObjectIsNamed(t *testing.T) {
+	m := &mutations{}
+	bubble(t, m.options(), func(t *testing.T, r *rig) {
+		r.from.set("a")
+		r.start()
+		for event := range r.Events(t.Context(), WithName("loop")) {
+			if event.Type == EventAdded {
+				event.Object.Generation = 7
+				break
+			}
+		}
+		m.expect(t, "a metadata.generation by loop, after a call")
+	})
+}
+
 func TestTheReportNamesKeyFieldAndSite(t *testing.T) {
 	m := &Mutation{Informer: "pods", Key: "web/a", ResourceVersion: "5", Fields: []string{"spec.nodeName"}, Found: "after a call"}
 	for _, handlers := range [][]string{nil, {"x (a.go:1)"}} {
