@@ -22,6 +22,7 @@ type part[T Object] struct {
 type feeder interface {
 	Run(ctx context.Context) error
 	Status() reflector.Status
+	Relist()
 }
 
 // inlet is a sink of any type.
