@@ -11,6 +11,9 @@ import (
 // chunkItems bounds what is decoded in one go.
 const chunkItems = 32
 
+// busyBuffers bounds the free buffers of a lane that expects much.
+const busyBuffers = 8
+
 // buffer is what a body is read into. The items in it are decoded while more is
 // read behind them.
 type buffer struct {
@@ -49,7 +52,8 @@ type lane[R any] struct {
 	mu      sync.Mutex
 	chunks  []*chunk[R] // in order; guarded by mu, as the rest
 	helpers int
-	free    []byte    // of a buffer that nobody uses
+	busy    bool      // much is to come: more of free is worth keeping
+	free    [][]byte  // of buffers that nobody uses
 	spare   *chunk[R] // that was read
 
 	ready chan struct{} // capacity 1: the reader should look
@@ -73,14 +77,29 @@ func signal(c chan struct{}) {
 
 // buffer gives the pump one of at least size bytes.
 func (l *lane[R]) buffer(size int) *buffer {
+	var free []byte
 	l.mu.Lock()
-	free := l.free
-	l.free = nil
+	if last := len(l.free) - 1; last >= 0 {
+		free = l.free[last]
+		l.free[last] = nil
+		l.free = l.free[:last]
+	}
 	l.mu.Unlock()
 	if len(free) < size {
 		free = make([]byte, size)
 	}
 	return &buffer{data: free}
+}
+
+// expect says whether much is to come, as in a list: then free buffers are kept
+// also when the reader has caught up, or every read would make garbage.
+func (l *lane[R]) expect(much bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy = much
+	if !much {
+		l.free = nil
+	}
 }
 
 // leave says that the pump adds nothing of b any more.
@@ -97,9 +116,14 @@ func (l *lane[R]) release(b *buffer) {
 	if !b.left || b.users > 0 {
 		return
 	}
-	l.free = nil
-	if len(l.chunks) > 0 {
-		l.free = b.data
+	switch {
+	case l.busy && len(l.free) < busyBuffers:
+		l.free = append(l.free, b.data)
+	case l.busy:
+	case len(l.chunks) > 0:
+		l.free = append(l.free[:0], b.data)
+	default:
+		l.free = nil
 	}
 	b.data = nil
 }

@@ -59,6 +59,7 @@ type nextPage struct {
 func newWireList[T Object](c *codec[T], group *worker.Group, first nextPage, open opener) *wireList[T] {
 	l := &wireList[T]{codec: c, group: group, open: open, options: first.options, body: first.body}
 	l.lane = newLane(group, l.decode)
+	l.lane.expect(true)
 	return l
 }
 

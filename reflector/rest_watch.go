@@ -42,6 +42,7 @@ type wireStream[T Object] struct {
 func newWireStream[T Object](c *codec[T], group *worker.Group, body io.ReadCloser, known Known) *wireStream[T] {
 	s := &wireStream[T]{codec: c, known: known, group: group, body: body, initial: true}
 	s.lane = newLane(group, s.decode)
+	s.lane.expect(known != nil) // only of initial events is something known
 	return s
 }
 
@@ -67,7 +68,9 @@ func (s *wireStream[T]) peekable(frame []byte) bool {
 		return false
 	}
 	eventType, _, err := splitFrame(frame)
-	s.initial = err == nil && eventType == string(watch.Added)
+	if s.initial = err == nil && eventType == string(watch.Added); !s.initial {
+		s.lane.expect(false)
+	}
 	return s.initial
 }
 
