@@ -164,6 +164,7 @@ func (q quitter) Run(ctx context.Context) error {
 }
 
 func (q quitter) Status() reflector.Status { return reflector.Status{} }
+func (q quitter) Relist()                  {}
 
 func TestALeaseTellsOfARunThatEndedByItself(t *testing.T) {
 	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {

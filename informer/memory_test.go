@@ -2,6 +2,7 @@ package informer_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -23,6 +24,8 @@ type relistCase struct {
 	// percent is the GC percent under which peaks are measured: garbage counts,
 	// and where every object is decoded, the collector decides how much there is.
 	percent int
+	pods    int // of the test
+	parts   int // 0: not joined
 }
 
 func throughREST(t testing.TB, s *podServer) reflector.Source[*corev1.Pod] {
@@ -34,24 +37,48 @@ func throughListerWatcher(t testing.TB, s *podServer) reflector.Source[*corev1.P
 }
 
 var relistCases = []relistCase{
-	{"FromREST, one list", throughREST, reflector.Options{DisableWatchList: true}, 100},
-	{"FromREST, pages", throughREST, reflector.Options{DisableWatchList: true, PageSize: 500}, 100},
-	{"FromREST, watch-list", throughREST, reflector.Options{}, 100},
-	{"FromListerWatcher, pages", throughListerWatcher, reflector.Options{DisableWatchList: true, PageSize: 50}, 5},
-	{"FromListerWatcher, watch-list", throughListerWatcher, reflector.Options{}, 5},
+	{"FromREST, one list", throughREST, reflector.Options{DisableWatchList: true}, 100, 1500, 0},
+	{"FromREST, pages", throughREST, reflector.Options{DisableWatchList: true, PageSize: 500}, 100, 1500, 0},
+	{"FromREST, watch-list", throughREST, reflector.Options{}, 100, 1500, 0},
+	{"FromListerWatcher, pages", throughListerWatcher, reflector.Options{DisableWatchList: true, PageSize: 12}, 5, 600, 0},
+	{"FromListerWatcher, watch-list", throughListerWatcher, reflector.Options{}, 5, 600, 0},
+	{"three joined parts, FromREST, watch-list", throughREST, reflector.Options{}, 100, 1500, 3},
 }
 
 // relistFigures are bytes.
 type relistFigures struct{ retained, peak, allocated uint64 }
 
-// measureRelist syncs an informer with unchanging pods, then has it relist, and
-// compares the heap before with the largest during it.
-func measureRelist(t testing.TB, test relistCase, pods int) relistFigures {
-	server := newPodServer(t, pods)
-	inf, err := informer.New(test.source(t, server), informer.Options[*corev1.Pod]{Reflector: test.options})
+// informer makes one of as many parts as the test has, over as many servers.
+func (test relistCase) informer(t testing.TB, pods int, heap *heapSampler) (*informer.Informer[*corev1.Pod], []*podServer) {
+	var servers []*podServer
+	namespaces := make([]string, max(1, test.parts))
+	for k := range namespaces {
+		namespaces[k] = fmt.Sprint("namespace-", k)
+	}
+	parts := informer.Namespaces(namespaces, func(namespace string) reflector.Source[*corev1.Pod] {
+		s := newPodServer(t, namespace, pods/len(namespaces), heap)
+		servers = append(servers, s)
+		return test.source(t, s)
+	})
+	options := informer.Options[*corev1.Pod]{Reflector: test.options}
+	var inf *informer.Informer[*corev1.Pod]
+	var err error
+	if test.parts > 0 {
+		inf, err = informer.NewJoined(parts, options)
+	} else {
+		inf, err = informer.New(parts[0].Source, options)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return inf, servers
+}
+
+// measureRelist syncs an informer with unchanging pods, then has it relist, and
+// compares the heap before with the largest during it.
+func measureRelist(t testing.TB, test relistCase, pods int) (f relistFigures) {
+	heap := &heapSampler{}
+	inf, servers := test.informer(t, pods, heap)
 	base := settledHeap()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -63,20 +90,23 @@ func measureRelist(t testing.TB, test relistCase, pods int) relistFigures {
 	if err := inf.WaitForSync(ctx); err != nil {
 		t.Fatal(err)
 	}
-	var f relistFigures
 	f.retained = settledHeap() - base
 	defer debug.SetGCPercent(debug.SetGCPercent(test.percent))
 	runtime.GC()
-	server.heap.peak.Store(0)
+	heap.peak.Store(0)
 	before := allocated()
+	version := int64(0)
+	for _, server := range servers {
+		version = server.version.Add(1)
+	}
 	inf.Relist()
-	if err := inf.WaitFor(ctx, strconv.FormatInt(server.version.Add(1), 10)); err != nil {
+	if err := inf.WaitFor(ctx, strconv.FormatInt(version, 10)); err != nil {
 		t.Fatal(err)
 	}
-	server.heap.calls.Store(15)
-	server.heap.sample()
+	heap.calls.Store(15)
+	heap.sample()
 	f.allocated = allocated() - before
-	f.peak = server.heap.peak.Load() - base
+	f.peak = heap.peak.Load() - base
 	if n := inf.Snapshot().Len(); n != pods {
 		t.Fatalf("%d pods, want %d", n, pods)
 	}
@@ -93,7 +123,7 @@ func TestARelistOfUnchangedObjectsNeedsLittleMoreMemoryThanTheCache(t *testing.T
 	t.Setenv("LISTWATCH_DETECT_MUTATIONS", "") // the detector has copies of its own
 	for _, test := range relistCases {
 		t.Run(test.name, func(t *testing.T) {
-			f := measureRelist(t, test, 2_500)
+			f := measureRelist(t, test, test.pods)
 			ratio := float64(f.peak) / float64(f.retained)
 			t.Logf("retained %d KiB, peak %.2f of it, allocated %.2f", f.retained>>10, ratio, float64(f.allocated)/float64(f.retained))
 			if ratio > 1.3 {

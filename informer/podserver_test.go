@@ -27,17 +27,17 @@ type podServer struct {
 	pods     int
 	template []byte
 	version  atomic.Int64
-	heap     heapSampler
+	heap     *heapSampler
 }
 
 // digits stand in the template for the number of a pod, six of them.
 const digits = "@@@@@@"
 
-func newPodServer(t testing.TB, pods int) *podServer {
+func newPodServer(t testing.TB, namespace string, pods int, heap *heapSampler) *podServer {
 	pod := corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: "deployment-5d59d67564-" + digits, GenerateName: "deployment-5d59d67564-",
+			Namespace: namespace, Name: "deployment-5d59d67564-" + digits, GenerateName: "deployment-5d59d67564-",
 			UID: "1f2e3d4c-5b6a-4978-8695-" + digits + digits, ResourceVersion: "1" + digits,
 			CreationTimestamp: metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
 			Labels:            map[string]string{"app": "deployment", "pod-template-hash": "5d59d67564", "tier": "backend"},
@@ -65,7 +65,7 @@ func newPodServer(t testing.TB, pods int) *podServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &podServer{pods: pods, template: template}
+	s := &podServer{pods: pods, template: template, heap: heap}
 	s.version.Store(2_000_000)
 	return s
 }
