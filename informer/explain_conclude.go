@@ -184,8 +184,8 @@ func (x explainer) connection() {
 		x.because("the informer has not run yet")
 	case !s.Running:
 		x.because("the informer does not run (since %s): the cache is as it was then", clock(s.Since))
-	case !x.e.Synced && x.e.CollectionVersion != "":
-		x.because("the collection has not been listed in this run: the cache is that of an earlier one")
+	case !x.e.Synced && x.e.Cached:
+		x.because("the informer is not in sync: what is cached may be of an earlier run")
 	}
 	if !s.Running {
 		return
@@ -196,7 +196,11 @@ func (x explainer) connection() {
 		}
 		var b strings.Builder
 		describeSource(&b, source)
-		x.because("the watch is not up, %s since %s%s", source.Reflector.Phase, clock(source.Reflector.Since), b.String())
+		part := ""
+		if source.Name != "" {
+			part = fmt.Sprintf(" of part %q", source.Name)
+		}
+		x.because("the watch%s is not up, %s since %s%s", part, source.Reflector.Phase, clock(source.Reflector.Since), b.String())
 	}
 }
 

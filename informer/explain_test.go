@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -202,5 +203,56 @@ func TestExplainAgreesWithTheSnapshot(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+func TestExplainKnowsThePartsOfAJoinedInformer(t *testing.T) {
+	joined(t, []string{"a", "b"}, Options[*thing]{Name: "both"}, func(t *testing.T, r *joinedRig) {
+		r.from.set("a/1")
+		r.parts["b"].refuse(forbidden)
+		r.start()
+		check(t, r.Explain("a/1"), VerdictCached, "not in sync", `the watch of part "b" is not up`, `in namespace "b"`)
+		check(t, r.Explain("b/1"), VerdictNotSynced, `the watch of part "b" is not up`)
+		check(t, r.Explain("c/1"), VerdictOtherNamespace, "reads only things in namespace a, things in namespace b")
+		err := r.WaitForSync(FailFast(t.Context()))
+		if !errors.Is(err, ErrDenied) || !strings.Contains(err.Error(), `; part "b" backing off`) || !strings.Contains(err.Error(), `in namespace "b"`) {
+			t.Errorf("got %v", err)
+		}
+		_, body := get(t, StatusHandler(r), "/?informer=both", true)
+		for _, part := range []string{"connection a", "connection b", "HTTP 403"} {
+			if !strings.Contains(body, part) {
+				t.Errorf("%q is missing in %s", part, body)
+			}
+		}
+	})
+}
+
+// For the race detector.
+func TestAnInformerMayBeInspectedWhileEverythingMoves(t *testing.T) {
+	bubble(t, Options[*thing]{Transform: pick}, func(t *testing.T, r *rig) {
+		r.add(&recorder{})
+		r.start()
+		var inspecting sync.WaitGroup
+		for range 4 {
+			inspecting.Go(func() {
+				h := StatusHandler(r)
+				for k := range 30 {
+					get(t, h, fmt.Sprint("/?informer=informer&key=o", k%5), k%2 == 0)
+				}
+			})
+		}
+		for k := range 300 {
+			switch {
+			case k%50 == 49:
+				r.from.compact()
+				r.from.cut()
+			case k%5 == 4:
+				r.from.remove(fmt.Sprint("o", k%7))
+			default:
+				r.from.set(fmt.Sprint("o", k%7))
+			}
+		}
+		inspecting.Wait()
+		synctest.Wait()
 	})
 }

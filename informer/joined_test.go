@@ -35,6 +35,11 @@ func (n *namespace) refused() error {
 	return nil
 }
 
+// Collection implements reflector.Describer.
+func (n *namespace) Collection() reflector.Collection {
+	return reflector.Collection{Resource: "things", Namespace: n.name}
+}
+
 func (n *namespace) List(ctx context.Context, options metav1.ListOptions) (reflector.Page[*thing], error) {
 	if err := n.refused(); err != nil {
 		return reflector.Page[*thing]{}, err

@@ -23,6 +23,9 @@ func (e *SyncError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "informer %q has not synced: %s since %s", s.Name, s.Phase, s.Since.UTC().Format(time.RFC3339))
 	for _, part := range s.Parts {
+		if part.Name != "" {
+			fmt.Fprintf(&b, "; part %q %s", part.Name, part.Reflector.Phase)
+		}
 		describeSource(&b, part)
 	}
 	fmt.Fprintf(&b, ": %v", e.Cause)
@@ -31,9 +34,6 @@ func (e *SyncError) Error() string {
 
 // describeSource writes what keeps one reflector.
 func describeSource(b *strings.Builder, source PartStatus) {
-	if source.Name != "" {
-		fmt.Fprintf(b, "; %s", source.Name)
-	}
 	fmt.Fprintf(b, ", %d failed tries", source.Reflector.Tries)
 	if last := source.Reflector.LastError; last != nil {
 		fmt.Fprintf(b, ", last error: %s", describe(last))
