@@ -96,7 +96,8 @@
 // # Several Informers
 //
 // The function WaitForSync waits for all of them, and Together takes a Snapshot of
-// each, all at one moment.
+// each, all at one moment. Package factory makes, shares and runs Informers of many
+// kinds.
 //
 // # When it does not work
 //
