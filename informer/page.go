@@ -45,6 +45,7 @@ body{font:14px/1.4 sans-serif;margin:1em} table{border-collapse:collapse;margin:
 <tr><th>failed tries</th><td>{{.Reflector.Tries}}</td></tr>
 <tr><th>last error</th><td>{{if .Reflector.LastError}}{{ago $s.Time .Reflector.LastErrorTime}}: {{.Reflector.LastError}}{{else}}none{{end}}</td></tr>
 <tr><th>requests</th><td>{{.Reflector.Lists}} lists of {{.Reflector.Pages}} pages, {{.Reflector.WatchLists}} watch-lists, {{.Reflector.Watches}} watches, {{.Reflector.Reconnects}} of them reconnects</td></tr>
+<tr><th>objects</th><td>{{.Reflector.Decoded}} decoded in {{short .Reflector.DecodeTime}}, {{.Reflector.Kept}} kept from lists, {{.Reflector.Skipped}} of another type{{if .Reflector.LastSkipped}}: {{.Reflector.LastSkipped}}{{end}}</td></tr>
 <tr><th>relists</th><td>{{range $reason, $n := .Reflector.Relists}}{{$reason}}: {{$n}}<br>{{else}}none{{end}}</td></tr></table>
 <table><tr><th>ends of streams</th><th>reason</th><th>lasted</th><th>then</th></tr>
 {{range .Reflector.Recent}}<tr><td>{{ago $s.Time .Time}}</td><td>{{.Reason}}{{if .Err}}: {{.Err}}{{end}}</td><td>{{short .Lasted}}</td><td>{{if .Relist}}relist, {{.Relist}}{{else}}resumed{{end}}</td></tr>{{else}}<tr><td colspan="4">none</td></tr>{{end}}</table>

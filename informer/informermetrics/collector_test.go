@@ -36,7 +36,7 @@ func example() *fixed {
 	at := time.Unix(1000000000, 500000000)
 	source := func(tries int) reflector.Status {
 		return reflector.Status{
-			Tries: tries, Lists: 1, Pages: 2, WatchLists: 3, Watches: 4, Reconnects: 5, Rewinds: 6, Skipped: 7,
+			Tries: tries, Lists: 1, Pages: 2, WatchLists: 3, Watches: 4, Reconnects: 5, Rewinds: 6, Skipped: 7, Decoded: 8, DecodeTime: 1250 * time.Millisecond, Kept: 9,
 			Relists:   map[reflector.RelistReason]int64{reflector.RelistInitial: 1, reflector.RelistExpired: int64(tries)},
 			LastEvent: at.Add(time.Duration(tries) * time.Second),
 		}
@@ -85,6 +85,8 @@ func collect(t *testing.T, informers ...informermetrics.Source) (*informermetric
 
 // seriesOfExample are without the four labels that all have.
 const seriesOfExample = `
+informer_decode_seconds_total{} 2.5
+informer_decoded_objects_total{} 16
 informer_failed_tries{} 3
 informer_handler_age_seconds{handler="a"} 3
 informer_handler_age_seconds{handler="b"} 0
@@ -96,6 +98,7 @@ informer_handler_panics_total{handler="a"} 1
 informer_handler_panics_total{handler="b"} 0
 informer_handler_slowest_call_seconds{handler="a"} 2
 informer_handler_slowest_call_seconds{handler="b"} 0
+informer_kept_objects_total{} 18
 informer_last_event_timestamp_seconds{} 1.0000000025e+09
 informer_list_pages_total{} 4
 informer_lists_total{} 2

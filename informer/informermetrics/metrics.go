@@ -121,6 +121,11 @@ var metrics = []metric{
 		func(s reflector.Status) int64 { return s.Reconnects }),
 	counter("rewinds_total", "Complete lists that went back behind the last resourceVersion.",
 		func(s reflector.Status) int64 { return s.Rewinds }),
+	counter("decoded_objects_total", "Objects that were decoded, where the source counts them.",
+		func(s reflector.Status) int64 { return s.Decoded }),
+	{describe("decode_seconds_total", "Time that decoding them took, of all goroutines together."), prometheus.CounterValue, decodeTime},
+	counter("kept_objects_total", "Objects of complete lists that were not decoded or not replaced, as the cache had them.",
+		func(s reflector.Status) int64 { return s.Kept }),
 	counter("skipped_objects_total", "Objects that were left out because they are of another type.",
 		func(s reflector.Status) int64 { return s.Skipped }),
 	{describe("failed_tries", "Failed requests in a row, up to now."), prometheus.GaugeValue,
@@ -155,6 +160,10 @@ func storeVersion(s informer.Status, emit func(float64, ...string)) {
 	if version, err := strconv.ParseUint(digits, 10, 64); err == nil {
 		emit(float64(version))
 	}
+}
+
+func decodeTime(s informer.Status, emit func(float64, ...string)) {
+	emit(time.Duration(total(s, func(s reflector.Status) int64 { return int64(s.DecodeTime) })).Seconds())
 }
 
 func relists(s informer.Status, emit func(float64, ...string)) {
