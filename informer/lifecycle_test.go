@@ -211,22 +211,27 @@ func TestHandlersComeAndGoInRealTime(t *testing.T) {
 		close(gone)
 	}()
 	for !closed(gone) {
-		ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), klog.Logger{}))
-		ended := make(chan error)
-		go func() { ended <- inf.Run(ctx) }()
-		if err := inf.WaitForSync(ctx); err != nil && !errors.Is(err, ErrStopped) {
-			t.Error(err)
-		}
-		version := from.set("more")
-		for range 20 {
-			version = from.set("more")
-		}
-		if err := inf.WaitForHandlers(ctx, version); err != nil && !errors.Is(err, ErrStopped) {
-			t.Error(err)
-		}
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		runForAWhile(t, inf, from)
+	}
+}
+
+// runForAWhile runs inf until all handlers have seen a few changes.
+func runForAWhile(t *testing.T, inf *Informer[*thing], from *collection) {
+	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), klog.Logger{}))
+	ended := make(chan error)
+	go func() { ended <- inf.Run(ctx) }()
+	if err := inf.WaitForSync(ctx); err != nil && !errors.Is(err, ErrStopped) {
+		t.Error(err)
+	}
+	version := from.set("more")
+	for range 20 {
+		version = from.set("more")
+	}
+	if err := inf.WaitForHandlers(ctx, version); err != nil && !errors.Is(err, ErrStopped) {
+		t.Error(err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
