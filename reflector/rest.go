@@ -90,7 +90,7 @@ func FromREST[T Object](client rest.Interface, resource, namespace string, optio
 	c := newCodec[T]()
 	c.dropManagedFields = query.dropManagedFields
 	if query.interned > 0 {
-		c.strings, c.fast = newInternTable(query.interned), nil // whose strings hang together
+		c.strings, c.fast, c.fastJSON = newInternTable(query.interned), nil, nil // whose strings hang together
 	}
 	proto := c.proto && !query.json
 	return &restSource[T]{codec: c, restRequests: restRequests{

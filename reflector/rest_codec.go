@@ -17,11 +17,12 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/listwatch/listwatch/reflector/internal/jsonfast"
 	"github.com/listwatch/listwatch/reflector/internal/protofast"
 	"github.com/listwatch/listwatch/reflector/internal/wire"
 )
 
-// likeClient makes the quick JSON decoder take what client-go's takes, with the
+// likeClient makes the JSON decoder for types out of the ordinary take what client-go's takes, with the
 // same result. What it refuses all the same is decoded by client-go's.
 var likeClient = jsonv2.JoinOptions(
 	jsontext.AllowDuplicateNames(true),
@@ -42,7 +43,10 @@ type codec[T Object] struct {
 	proto   bool                      // T can be decoded from protobuf
 	partial bool                      // T is metadata only
 	loose   bool                      // T is unstructured
-	fast    *protofast.Decoder        // nil where the generated decoder is to be used
+
+	// The quick decoders; nil where others are to be used.
+	fast     *protofast.Decoder
+	fastJSON *jsonfast.Decoder
 
 	dropManagedFields bool
 	strings           *internTable // nil: no interning
@@ -61,6 +65,9 @@ func codecOf[T Object](element reflect.Type) *codec[T] {
 	_, c.loose = any(object).(*unstructured.Unstructured)
 	if c.proto {
 		c.fast = protofast.For(element)
+	}
+	if !c.loose && element.Kind() == reflect.Struct {
+		c.fastJSON = jsonfast.For(element, unmarshalV2)
 	}
 	if !c.partial && !c.loose {
 		c.kinds, _, _ = scheme.Scheme.ObjectKinds(object)
@@ -93,7 +100,7 @@ func (c *codec[T]) parseJSON(data []byte, list *wire.ListHeader) (T, error) {
 	if list != nil {
 		subject = "list item"
 	}
-	if err := jsonv2.Unmarshal(data, object, likeClient); err != nil {
+	if err := c.quickJSON(data, object); err != nil {
 		object = c.new()
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(data, object); err != nil {
 			return c.foreign(subject, data, err)
@@ -109,6 +116,17 @@ func (c *codec[T]) parseJSON(data []byte, list *wire.ListHeader) (T, error) {
 	}
 	return object, nil
 }
+
+// quickJSON decodes what is as servers write it. For the rest there is another
+// decoder, which is asked after an error.
+func (c *codec[T]) quickJSON(data []byte, object T) error {
+	if c.fastJSON == nil {
+		return unmarshalV2(data, object)
+	}
+	return c.fastJSON.Decode(data, object)
+}
+
+func unmarshalV2(data []byte, into any) error { return jsonv2.Unmarshal(data, into, likeClient) }
 
 // foreignKind: an answer that is of no use as an object of any type.
 func foreignKind(kind schema.GroupVersionKind) bool {

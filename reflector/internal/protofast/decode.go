@@ -152,12 +152,12 @@ type slice struct {
 func (f *field) grow(at unsafe.Pointer, from []byte) unsafe.Pointer {
 	list := (*slice)(at)
 	if list.len == list.cap {
-		room := run(from)
-		grown := reflect.MakeSlice(f.slice, list.len+room, list.len+room)
+		grown := slice{len: list.len, cap: list.len + run(from)}
+		grown.data = f.arrays.Make(grown.cap)
 		if list.len > 0 {
-			reflect.Copy(grown, reflect.NewAt(f.slice, at).Elem())
+			reflect.Copy(reflect.NewAt(f.slice, unsafe.Pointer(&grown)).Elem(), reflect.NewAt(f.slice, at).Elem())
 		}
-		list.data, list.cap = grown.UnsafePointer(), list.len+room
+		*list = grown
 	}
 	list.len++
 	return unsafe.Add(list.data, uintptr(list.len-1)*f.size)

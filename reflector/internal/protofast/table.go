@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/listwatch/listwatch/reflector/internal/arrays"
 )
 
 // Decoder decodes messages into one type. Use For.
@@ -36,8 +38,9 @@ type field struct {
 	offset uintptr      // in the struct
 	elem   reflect.Type // behind a pointer or in a slice
 	slice  reflect.Type
-	size   uintptr  // of elem
-	sub    *message // of opMessage, opPointer and opSlice
+	arrays *arrays.Maker // for the slice
+	size   uintptr       // of elem
+	sub    *message      // of opMessage, opPointer and opSlice
 }
 
 // op is what is done with a field.
@@ -212,6 +215,7 @@ func (b builder) sliceOp(t reflect.Type, f *field) op {
 		return opStrings
 	case reflect.Struct:
 		if f.sub = b.message(f.elem); f.sub != nil {
+			f.arrays = arrays.Of(t)
 			return opSlice
 		}
 	}

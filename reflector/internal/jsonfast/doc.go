@@ -1,0 +1,23 @@
+// Package jsonfast decodes JSON into the Go types of Kubernetes' API by tables
+// made of their struct tags, in one pass and with few allocations: short strings
+// share blocks of memory.
+//
+// # Promises
+//
+//   - What Decode accepts it decodes as encoding/json does into a new object, but
+//     with names in their exact case (as client-go's decoder has it; tested for
+//     every built-in kind and by fuzzing against that). What it refuses, such as
+//     repeated members, may still be fine for others.
+//   - Types that decode themselves are asked to, and rare ones are left to the
+//     function given to For.
+//   - data is not kept.
+//
+// # Not promised
+//
+//   - That a string of an object can be kept alive alone: up to a kilobyte of its
+//     neighbours stays with it.
+//
+// # Goroutines
+//
+// None. A Decoder is safe for concurrent use.
+package jsonfast
