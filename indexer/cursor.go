@@ -14,6 +14,7 @@ type cursor[T any] struct {
 	objects *view[string, T]
 	to      string   // walk up to the first key >= to, if not empty
 	ids     []uint32 // of the leaf at hand, still to come
+	dense   bool     // they are consecutive numbers
 	path    [maxHeight]step
 	depth   int // of path
 }
@@ -49,7 +50,7 @@ func (c *cursor[T]) descend(n *idNode, from string) {
 		c.depth++
 		n = n.children[at]
 	}
-	c.ids = n.ids
+	c.ids, c.dense = n.ids, n.dense
 	if from != "" {
 		c.ids = c.ids[lowerBound(c.ids, c.objects, from):]
 	}
@@ -76,13 +77,17 @@ func (c *cursor[T]) next() bool {
 	}
 	first := c.ids[0]
 	from := first % perBlock
-	end := 1
-	for end < len(c.ids) && from+uint32(end) < perBlock && c.ids[end] == first+uint32(end) {
-		end++
+	run := c.ids[:min(len(c.ids), int(perBlock-from))]
+	n := uint32(len(run))
+	if !c.dense {
+		n = 1
+		for n < uint32(len(run)) && run[n] == first+n {
+			n++
+		}
 	}
-	c.ids = c.ids[end:]
+	c.ids = c.ids[n:]
 	block := c.objects.slots.at(first >> blockBits)
-	c.keys = block.keys.keys[from : from+uint32(end)]
-	c.values = block.values[from : from+uint32(end)]
+	c.keys = block.keys.keys[from : from+n]
+	c.values = block.values[from : from+n]
 	return true
 }

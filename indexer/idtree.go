@@ -8,7 +8,9 @@ import "slices"
 // progress does not own (see array).
 type idNode struct {
 	owner uint64
-	size  int // ids in the whole subtree
+	size  int32 // ids in the whole subtree
+	// dense says of a leaf that its ids are consecutive numbers; not of every such.
+	dense bool
 	// Invariant: 1 to idLeafMax ids without children; or 1 to idInnerMax children
 	// and as many ids, each the first of its child. ids[0] is thus the first of
 	// the whole subtree.
@@ -63,7 +65,7 @@ type idTree[T any] struct {
 func (e idTree[T]) build(ids []uint32) *idNode {
 	var level []*idNode
 	for part := range slices.Chunk(ids, idLeafMax) {
-		level = append(level, &idNode{owner: e.generation, size: len(part), ids: part})
+		level = append(level, &idNode{owner: e.generation, size: int32(len(part)), dense: consecutive(part), ids: part})
 	}
 	for len(level) > 1 {
 		var above []*idNode
@@ -83,10 +85,19 @@ func (e idTree[T]) build(ids []uint32) *idNode {
 	return level[0]
 }
 
+func consecutive(ids []uint32) bool {
+	for k, id := range ids {
+		if id != ids[0]+uint32(k) {
+			return false
+		}
+	}
+	return true
+}
+
 // insert returns root with id, whose key is in the view already.
 func (e idTree[T]) insert(root *idNode, id uint32) *idNode {
 	if root == nil {
-		return &idNode{owner: e.generation, size: 1, ids: []uint32{id}}
+		return &idNode{owner: e.generation, size: 1, dense: true, ids: []uint32{id}}
 	}
 	left, right := e.insertInto(root, id, e.keys.key(id))
 	if right == nil {
@@ -109,6 +120,7 @@ func (e idTree[T]) insertInto(n *idNode, id uint32, key string) (left, right *id
 		if key < e.keys.key(n.ids[at-1]) { // ids often come in order
 			at = lowerBound(n.ids, e.keys, key)
 		}
+		n.dense = n.dense && at == len(n.ids) && id == n.ids[at-1]+1
 		n.ids = slices.Insert(n.ids, at, id)
 	} else {
 		at = childOf(n, e.keys, key)
@@ -133,8 +145,8 @@ func (e idTree[T]) insertInto(n *idNode, id uint32, key string) (left, right *id
 
 // split moves what is from cut on to a new node.
 func (e idTree[T]) split(n *idNode, cut int) *idNode {
-	right := &idNode{owner: e.generation, ids: slices.Clone(n.ids[cut:])}
-	right.size = len(right.ids)
+	right := &idNode{owner: e.generation, dense: n.dense, ids: slices.Clone(n.ids[cut:])}
+	right.size = int32(len(right.ids))
 	n.ids = n.ids[:cut]
 	if n.children != nil {
 		right.children = slices.Clone(n.children[cut:])
@@ -168,6 +180,7 @@ func (e idTree[T]) removeFrom(n *idNode, key string) *idNode {
 		n = e.own(n)
 		n.size--
 		at := lowerBound(n.ids, e.keys, key)
+		n.dense = n.dense && (at == 0 || at == len(n.ids)-1)
 		n.ids = slices.Delete(n.ids, at, at+1)
 		return n
 	}
@@ -201,6 +214,7 @@ func (e idTree[T]) join(n *idNode, at int) {
 	}
 	left = e.own(left)
 	left.size += right.size
+	left.dense = false
 	left.ids = append(left.ids, right.ids...)
 	left.children = append(left.children, right.children...)
 	n.children[at] = left
@@ -217,7 +231,7 @@ func (e idTree[T]) own(n *idNode) *idNode {
 	if n.owner == e.generation {
 		return n
 	}
-	mine := &idNode{owner: e.generation, size: n.size, ids: append(make([]uint32, 0, len(n.ids)+1), n.ids...)}
+	mine := &idNode{owner: e.generation, size: n.size, dense: n.dense, ids: append(make([]uint32, 0, len(n.ids)+1), n.ids...)}
 	if n.children != nil {
 		mine.children = append(make([]*idNode, 0, len(n.children)+1), n.children...)
 	}

@@ -62,7 +62,7 @@ func (x *Index[T, V]) Objects(s *Snapshot[T], value V) iter.Seq2[string, T] {
 // Len returns how many objects have value in s. It does not walk over them.
 func (x *Index[T, V]) Len(s *Snapshot[T], value V) int {
 	if ids := x.tree(s, value); ids != nil {
-		return ids.size
+		return int(ids.size)
 	}
 	return 0
 }

@@ -107,7 +107,7 @@ func (s *Snapshot[T]) ByIndexes(terms ...Term) (iter.Seq2[string, T], error) {
 	if slices.Contains(trees, nil) {
 		return s.walk(nil, "", ""), nil
 	}
-	slices.SortFunc(trees, func(a, b *idNode) int { return a.size - b.size })
+	slices.SortFunc(trees, func(a, b *idNode) int { return int(a.size - b.size) })
 	switch len(trees) {
 	case 0:
 		return s.All(), nil

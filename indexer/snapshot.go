@@ -100,7 +100,7 @@ func (s *Snapshot[T]) IndexLen(name, value string) (int, error) {
 		return 0, err
 	}
 	if ids := values.tree(value); ids != nil {
-		return ids.size, nil
+		return int(ids.size), nil
 	}
 	return 0, nil
 }
