@@ -53,6 +53,10 @@ const keep = 256
 // of the first Replaced as such.
 func (d *differ[T]) diff(base view[T], deltas []deltafifo.Delta[T], initial bool) outcome[T] {
 	d.begin(base, initial)
+	// Mostly each delta is a change and a notice. What grew by and by would be
+	// garbage, and what it has too much would be kept by the log.
+	d.out.changes = slices.Grow(d.out.changes, len(deltas))
+	d.out.notices = make([]notice[T], 0, len(deltas))
 	for k := range deltas {
 		d.record = k < len(deltas)-1
 		d.step(&deltas[k])
