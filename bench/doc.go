@@ -1,6 +1,7 @@
 // Package bench measures the server half against the watch cache of
 // kube-apiserver (k8s.io/apiserver/pkg/storage/cacher), both in the same process
-// and over the same kind of store. It is a module of its own, so that nobody who
+// and over the same kind of store, and the client half against client-go's
+// (k8s.io/client-go/tools/cache), as a whole over HTTP and in its parts. It is a module of its own, so that nobody who
 // uses listwatch downloads kube-apiserver's dependencies. All of it is in tests;
 // README.md says how to run what, and what came out.
 //
