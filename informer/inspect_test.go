@@ -189,6 +189,27 @@ func TestInformersMayComeAndGoOnThePage(t *testing.T) {
 	}
 }
 
+func TestTroubleIsWhatIsWrongNow(t *testing.T) {
+	failed := reflector.Status{Phase: reflector.BackingOff, Tries: 1, HTTPStatus: 403, LastVerb: "watch", LastError: forbidden}
+	recovered := reflector.Status{Phase: reflector.Watching, Tries: 1, LastError: io.ErrUnexpectedEOF}
+	healthy := reflector.Status{Phase: reflector.Watching, LastError: forbidden, HTTPStatus: 403}
+	s := Status{
+		Running: true, Parts: []PartStatus{{Name: "a", Reflector: failed}, {Name: "b", Reflector: recovered}, {Name: "c", Reflector: healthy}},
+		Transform: TransformStatus{Standing: 2}, IndexErrors: []error{errors.New("boom")},
+	}
+	got := strings.Join(s.Trouble(), "\n")
+	want := "not synced\n" +
+		`a: 1 failed try, the last: HTTP 403 Forbidden: ` + forbidden.Error() + "\n" +
+		`a: permission is missing (RBAC): verb "watch" on the informer's resource at the cluster scope` + "\n" +
+		"the transform failed for 2 objects\nindex functions panicked for objects, such as: boom"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := (Status{Parts: []PartStatus{{Reflector: healthy}}}).Trouble(); got != nil {
+		t.Errorf("of a stopped one: %q", got)
+	}
+}
+
 func TestNumbersOnThePageAreShort(t *testing.T) {
 	for want, d := range map[string]time.Duration{
 		"0s": 0, "123ns": 123, "12µs": 12345, "1.235ms": 1234567, "12ms": 12345678, "1.235s": 1234567891, "12s": 12345678912,

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"html/template"
 	"time"
+
+	"github.com/listwatch/listwatch/reflector"
 )
 
 // page is what the template shows.
@@ -61,12 +63,17 @@ func (s Status) Trouble() []string {
 		add("not synced")
 	}
 	for _, part := range s.Parts {
-		if part.Reflector.Tries > 0 && part.Reflector.LastError != nil {
-			add("%d failed tries, the last: %s", part.Reflector.Tries, describe(part.Reflector.LastError))
+		r, prefix := part.Reflector, ""
+		if part.Name != "" {
+			prefix = part.Name + ": "
 		}
-	}
-	for _, denial := range s.denials() {
-		add("%s", denial)
+		// A quiet watch that is up again shows no sign of life for a while.
+		if r.Tries > 0 && r.Phase != reflector.Watching {
+			add("%s%s, the last: %s", prefix, failedTries(r.Tries), describe(r.LastError))
+		}
+		if denial, ok := denialOf(r, part.Collection); ok {
+			add("%s%s", prefix, denial)
+		}
 	}
 	if s.Transform.Standing > 0 {
 		add("the transform failed for %d objects", s.Transform.Standing)

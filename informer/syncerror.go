@@ -34,13 +34,20 @@ func (e *SyncError) Error() string {
 
 // describeSource writes what keeps one reflector.
 func describeSource(b *strings.Builder, source PartStatus) {
-	fmt.Fprintf(b, ", %d failed tries", source.Reflector.Tries)
+	fmt.Fprintf(b, ", %s", failedTries(source.Reflector.Tries))
 	if last := source.Reflector.LastError; last != nil {
 		fmt.Fprintf(b, ", last error: %s", describe(last))
 	}
 	if denial, ok := denialOf(source.Reflector, source.Collection); ok {
 		fmt.Fprintf(b, " [%s]", denial)
 	}
+}
+
+func failedTries(n int) string {
+	if n == 1 {
+		return "1 failed try"
+	}
+	return fmt.Sprintf("%d failed tries", n)
 }
 
 // Denials are what the server refuses at present, and will go on refusing until
