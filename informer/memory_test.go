@@ -40,9 +40,9 @@ var relistCases = []relistCase{
 	{"FromREST, one list", throughREST, reflector.Options{DisableWatchList: true}, 100, 1500, 0},
 	{"FromREST, pages", throughREST, reflector.Options{DisableWatchList: true, PageSize: 500}, 100, 1500, 0},
 	{"FromREST, watch-list", throughREST, reflector.Options{}, 100, 1500, 0},
-	{"FromListerWatcher, pages", throughListerWatcher, reflector.Options{DisableWatchList: true, PageSize: 12}, 5, 600, 0},
-	{"FromListerWatcher, watch-list", throughListerWatcher, reflector.Options{}, 5, 600, 0},
-	{"three joined parts, FromREST, watch-list", throughREST, reflector.Options{}, 100, 1500, 3},
+	{"FromListerWatcher, pages", throughListerWatcher, reflector.Options{DisableWatchList: true, PageSize: 20}, 2, 1500, 0},
+	{"FromListerWatcher, watch-list", throughListerWatcher, reflector.Options{}, 2, 1500, 0},
+	{"three joined parts, FromREST, watch-list", throughREST, reflector.Options{}, 100, 3000, 3},
 }
 
 // relistFigures are bytes.
