@@ -73,6 +73,12 @@
 // a resync off; the snapshot's version goes back only with a list; Run may be
 // called again.
 //
+// # Reading one's own writes
+//
+// WaitFor waits until a write can be read from the cache. An Overlay does not wait:
+// given what the server answered, it shows the newest of that and the snapshot, and
+// forgets it when the snapshot has caught up.
+//
 // # Several parts
 //
 // NewJoined makes one Informer of several namespaces or selectors. Each part
