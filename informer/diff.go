@@ -138,7 +138,7 @@ func (d *differ[T]) exchange(key string, was present[T], obj T, replacing bool) 
 	case replacing && sameVersion(old, obj) && (!d.rewound || any(old) == any(obj)):
 		return
 	default:
-		d.notify(notice[T]{kind: noticeUpdate, old: old, obj: obj})
+		d.notify(notice[T]{kind: noticeUpdate, old: old, obj: obj, merged: replacing})
 	}
 	d.set(key, present[T]{obj: obj, yes: true})
 }

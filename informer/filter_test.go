@@ -142,3 +142,22 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		t.Errorf("%d handlers were registered", n)
 	}
 }
+
+func TestALeaveThatOnlyARelistFoundIsNotExact(t *testing.T) {
+	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
+		r.from.edit("a", labelled("yes"))
+		every, latest := &recorder{}, &recorder{}
+		r.add(every, WithFilter(isOn))
+		r.add(latest, WithFilter(isOn), WithLatestOnly())
+		r.start()
+		r.expect(every, "initial a:u1@2")
+		r.expect(latest, "initial a:u1@2")
+		r.outage(func() {
+			r.from.edit("a", labelled("yes")) // was in the filter then, too
+			r.from.edit("a", labelled("no"))
+			r.from.compact()
+		})
+		r.expect(every, "delete a:u1@2")
+		r.expect(latest, "delete a:u1@2")
+	})
+}

@@ -120,7 +120,7 @@ func debtsOf[T Object](notices []notice[T]) []debt[T] {
 				list[k].told = n.obj
 			}
 		default:
-			list[k] = debt[T]{key: keyOf(n.obj), told: n.old, now: n.obj}
+			list[k] = debt[T]{key: keyOf(n.obj), told: n.old, now: n.obj, merged: n.merged}
 		}
 	}
 	return list
