@@ -13,9 +13,10 @@ import (
 // is added, one that no longer does is deleted, at the resourceVersion of the
 // change, with the last state that matched. The result is a copy: it does not
 // follow what is recorded later. The changes must have objects.
-func (h *History) Filter(match func(metav1.Object) bool) *History {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (h *History) Filter(match func(metav1.Object) bool) *History { return h.clone().filter(match) }
+
+// filter is Filter of a history that nobody else uses.
+func (h *History) filter(match func(metav1.Object) bool) *History {
 	out := NewHistory(h.from, h.content)
 	for _, c := range h.changes {
 		was, visible := out.latest(c.Key)
@@ -38,6 +39,18 @@ func (h *History) Filter(match func(metav1.Object) bool) *History {
 	return out
 }
 
+// clone is what there is now, for one goroutine: no lock is needed.
+func (h *History) clone() *History {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := NewHistory(h.from, h.content)
+	out.to, out.changes = h.to, h.changes[:len(h.changes):len(h.changes)]
+	for key, places := range h.byKey {
+		out.byKey[key] = places[:len(places):len(places)]
+	}
+	return out
+}
+
 // Follow records what w brings until ctx ends, which is no error; w is stopped
 // then. Begin w at the history's newest resourceVersion. Errors: ErrHistory, a
 // status that the server sent, or ErrWatchEnded: then the history is good, and
@@ -49,6 +62,9 @@ func (h *History) Follow(ctx context.Context, w watch.Interface) error {
 		case <-ctx.Done():
 			return nil
 		case event, open := <-w.ResultChan():
+			if ctx.Err() != nil {
+				return nil // what the end of ctx looks like to the watch is no matter
+			}
 			if !open {
 				return ErrWatchEnded
 			}

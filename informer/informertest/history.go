@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -30,6 +31,9 @@ type Change struct {
 func (c Change) String() string {
 	return fmt.Sprintf("%6d %-8s %s %s", c.Version.ResourceVersion, c.Type, c.Key, c.Version)
 }
+
+// ends says whether the change is the end of the object.
+func (c Change) ends(uid types.UID) bool { return c.Type == watch.Deleted && c.Version.UID == uid }
 
 // History is what happened in one collection, from one resourceVersion to
 // another, without a gap. It must not come from the informer that is judged by

@@ -144,3 +144,15 @@ func TestFollowSaysWhyAWatchIsOfNoMoreUse(t *testing.T) {
 		})
 	}
 }
+
+func TestTheEndOfTheContextIsNoErrorOfTheWatch(t *testing.T) {
+	for range 20 { // select picks at random
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		w := watch.NewFakeWithChanSize(1, false)
+		w.Error(&metav1.Status{Message: "context canceled"})
+		if err := NewHistory(4, nil).Follow(ctx, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

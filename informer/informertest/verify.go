@@ -3,7 +3,7 @@ package informertest
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/watch"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // VerifyOptions say what a trace may contain. The zero value is right for a
@@ -14,6 +14,12 @@ type VerifyOptions struct {
 	LatestOnly bool
 	// Resyncs: updates may repeat the state that was told last.
 	Resyncs bool
+	// Filter is what the handler's own filter, informer.WithFilter, lets through.
+	// Calls are then judged against History.Filter of it, snapshots against the
+	// whole history. An object that left the filter may be deleted with its last
+	// state there or, if that was merged with its deletion, with that. An add
+	// before the sync need not be initial. The changes must have objects.
+	Filter func(metav1.Object) bool
 	// Unmarked: the trace does not say when the handler was in sync, so that
 	// SyncMarks and initial adds are not looked at.
 	Unmarked bool
@@ -27,14 +33,15 @@ type VerifyOptions struct {
 // notice that something was not told. Record the history up to what the trace
 // can have seen, then verify.
 func Verify(history *History, trace []Entry, options VerifyOptions) error {
-	history.mu.Lock()
-	defer history.mu.Unlock()
-	c := checker{history: history, options: options}
-	found := c.check(trace)
-	if found == nil {
-		return nil
+	c := checker{whole: history.clone(), options: options}
+	c.history = c.whole
+	if options.Filter != nil {
+		c.history = c.whole.filter(options.Filter)
 	}
-	return explain(history, trace, options, *found)
+	if found := c.check(trace); found != nil {
+		return explain(c, trace, *found)
+	}
+	return nil
 }
 
 // finding is the first thing that is wrong with a trace.
@@ -45,9 +52,10 @@ type finding struct {
 	text string
 }
 
-// checker walks along a trace. It needs the history's mutex.
+// checker walks along a trace.
 type checker struct {
-	history *History
+	history *History // that a handler is told
+	whole   *History // that snapshots show
 	options VerifyOptions
 	// fragment: it is part of a trace, so that the first call about a key may
 	// continue what was told before.
@@ -64,7 +72,7 @@ type checker struct {
 
 // check returns the first finding.
 func (c *checker) check(trace []Entry) *finding {
-	c.told = map[string]told{}
+	*c = checker{history: c.history, whole: c.whole, options: c.options, fragment: c.fragment, only: c.only, told: map[string]told{}}
 	for i := range trace {
 		if found := c.step(&trace[i]); found != nil {
 			found.at = i
@@ -126,7 +134,7 @@ func (c *checker) add(e *Entry) *finding {
 	switch {
 	case was.exists:
 		return violates(DuplicateAdd, e.Key, "added %s, which the handler has as %s", e.Object, was.version)
-	case e.Initial == c.synced && (c.synced || !c.fragment) && !c.options.Unmarked:
+	case e.Initial == c.synced && (c.synced || !c.fragment && c.options.Filter == nil) && !c.options.Unmarked:
 		return violates(WrongInitial, e.Key, "an add %s the sync with initial %v", map[bool]string{true: "after", false: "before"}[c.synced], e.Initial)
 	}
 	if found := c.existed(e.Key, e.Object); found != nil {
@@ -178,7 +186,7 @@ func (c *checker) existed(key string, v Version) *finding {
 
 func (c *checker) delete(e *Entry) *finding {
 	implied := e.Object
-	if e.Exact { // what was told before it was not that
+	if _, left := c.left(e); e.Exact && !left { // what was told before it was not that
 		implied = c.before(e.Key, e.Object)
 	}
 	was := c.state(e.Key, implied)
@@ -208,35 +216,56 @@ func (c *checker) before(key string, v Version) Version {
 	if v.ResourceVersion == 0 {
 		return Version{}
 	}
-	change, exists := c.history.at(key, v.ResourceVersion-1)
+	change, exists := c.whole.at(key, v.ResourceVersion-1)
 	if !exists || change.Version.UID != v.UID {
 		return Version{}
 	}
 	return change.Version
 }
 
-// end finds the resourceVersion of the deletion that e tells of: exactly that of
-// its object, or the first one after it.
+// end finds the resourceVersion of the end that e tells of: exactly that of its
+// object, or the first one after it.
 func (c *checker) end(e *Entry) (uint64, *finding) {
-	for _, change := range c.history.of(e.Key) {
-		if change.Type != watch.Deleted || change.Version.UID != e.Object.UID {
-			continue
-		}
-		switch at := change.Version.ResourceVersion; {
-		case e.Exact && at == e.Object.ResourceVersion:
-			if change.Version.differs(e.Object) {
-				return 0, violates(WrongContent, e.Key, "the last state %s is not what the server had: %s", e.Object, change.Version)
-			}
-			return at, nil
-		case !e.Exact && at > e.Object.ResourceVersion:
-			if found := c.existed(e.Key, e.Object); found != nil {
-				return 0, found
-			}
-			return at, nil
-		}
-	}
 	if e.Exact {
-		return 0, violates(FalseDelete, e.Key, "no deletion of %s at %d", e.Object.UID, e.Object.ResourceVersion)
+		return c.exactEnd(e)
+	}
+	if found := c.existed(e.Key, e.Object); found != nil {
+		return 0, found
+	}
+	for _, change := range c.history.of(e.Key) {
+		if change.ends(e.Object.UID) && change.Version.ResourceVersion > e.Object.ResourceVersion {
+			return change.Version.ResourceVersion, nil
+		}
 	}
 	return 0, violates(FalseDelete, e.Key, "%s was not deleted after %d", e.Object.UID, e.Object.ResourceVersion)
+}
+
+func (c *checker) exactEnd(e *Entry) (uint64, *finding) {
+	if at, found := c.left(e); found {
+		return at, nil
+	}
+	change, exists := c.whole.at(e.Key, e.Object.ResourceVersion)
+	switch {
+	case exists || !change.ends(e.Object.UID) || !change.Version.is(e.Object):
+		return 0, violates(FalseDelete, e.Key, "no deletion of %s at %d", e.Object.UID, e.Object.ResourceVersion)
+	case change.Version.differs(e.Object):
+		return 0, violates(WrongContent, e.Key, "the last state %s is not what the server had: %s", e.Object, change.Version)
+	}
+	return e.Object.ResourceVersion, nil
+}
+
+// left is when the object of an exact delete left the handler's filter: with
+// the change directly after its last state.
+func (c *checker) left(e *Entry) (at uint64, found bool) {
+	if c.options.Filter == nil || !e.Exact {
+		return 0, false
+	}
+	changes := c.history.of(e.Key)
+	for i := range len(changes) - 1 {
+		next := changes[i+1]
+		if changes[i].Version.same(e.Object) && !changes[i].ends(e.Object.UID) && next.ends(e.Object.UID) {
+			return next.Version.ResourceVersion, true
+		}
+	}
+	return 0, false
 }

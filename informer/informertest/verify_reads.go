@@ -11,9 +11,9 @@ import (
 
 // inHistory checks that the collection is known at a resourceVersion.
 func (c *checker) inHistory(what string, resourceVersion uint64) *finding {
-	if resourceVersion < c.history.from || resourceVersion > c.history.to {
+	if resourceVersion < c.whole.from || resourceVersion > c.whole.to {
 		return violates(OutOfHistory, "", "%s at %d, but the history goes from %d to %d",
-			what, resourceVersion, c.history.from, c.history.to)
+			what, resourceVersion, c.whole.from, c.whole.to)
 	}
 	return nil
 }
@@ -99,8 +99,8 @@ func (c *checker) equal(e *Entry) *finding {
 		lines = append(lines, key+" "+fmt.Sprintf(format, args...))
 	}
 	rule := WrongSnapshot
-	for _, key := range c.history.keys() {
-		change, exists := c.history.at(key, e.ResourceVersion)
+	for _, key := range c.whole.keys() {
+		change, exists := c.whole.at(key, e.ResourceVersion)
 		got, found := e.Objects[key]
 		switch {
 		case exists && !found:
@@ -117,7 +117,7 @@ func (c *checker) equal(e *Entry) *finding {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(e.Objects)) {
-		if len(c.history.byKey[key]) == 0 {
+		if len(c.whole.byKey[key]) == 0 {
 			note(key, "never existed: %s", e.Objects[key])
 		}
 	}

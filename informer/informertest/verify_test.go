@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // life is the history of most cases: a is deleted and made anew, b stays.
@@ -131,6 +133,49 @@ func TestOptionsAllowWhatTheySay(t *testing.T) {
 			}
 			if v, ok := errors.AsType[*Violation](Verify(history, trace, VerifyOptions{})); !ok || v.Rule != test.rule {
 				t.Errorf("without the option: %v, want %q", v, test.rule)
+			}
+		})
+	}
+}
+
+// labelledLife is a history in which a leaves and enters the filter "labelled".
+func labelledLife(t *testing.T) *History {
+	t.Helper()
+	h := NewHistory(1, nil)
+	for i, change := range []struct {
+		event watch.EventType
+		x     string
+	}{{watch.Added, "1"}, {watch.Modified, "1"}, {watch.Modified, "0"}, {watch.Modified, "1"}, {watch.Modified, "0"}, {watch.Deleted, "0"}} {
+		obj := object("a", "u", uint64(5+i))
+		obj.Labels = map[string]string{"x": change.x}
+		if err := h.Record(change.event, obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+func TestAFilteredHandlerIsJudgedByWhatItsFilterLetsThrough(t *testing.T) {
+	for name, test := range map[string]struct {
+		rule  Rule // "" is legal
+		trace string
+	}{
+		"leaving, with the state before":    {"", "initial a u@5, sync, update a u@5 u@6, delete a u@6, add a u@8, delete a u@8, settled 10"},
+		"an end merged with the deletion":   {"", "initial a u@5, sync, update a u@5 u@6, delete a u@10"},
+		"a leave that a relist found":       {"", "initial a u@5, sync, gone a u@5"},
+		"an add before the sync":            {"", "add a u@5, sync"},
+		"the whole in its snapshots":        {"", "initial a u@6, sync, snapshot 7 a u@7, delete a u@6"},
+		"an end that was not the next":      {FalseDelete, "initial a u@5, sync, delete a u@5"},
+		"a state that the filter holds off": {Ghost, "initial a u@5, sync, update a u@5 u@7"},
+		"an initial add after the sync":     {WrongInitial, "sync, initial a u@5"},
+		"a leave that was not told":         {Lost, "initial a u@6, sync, settled 7"},
+		"a filtered snapshot":               {WrongSnapshot, "initial a u@6, sync, snapshot 7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := Verify(labelledLife(t), makeTrace(t, test.trace), VerifyOptions{Filter: labelled})
+			v, illegal := errors.AsType[*Violation](err)
+			if illegal != (test.rule != "") || illegal && v.Rule != test.rule {
+				t.Errorf("got %v, want %q", err, test.rule)
 			}
 		})
 	}

@@ -60,22 +60,25 @@ func (v *Violation) Error() string {
 // Unwrap is ErrIllegal.
 func (v *Violation) Unwrap() error { return ErrIllegal }
 
-// explain finds the shortest counter-example. It needs the history's mutex.
-func explain(history *History, trace []Entry, options VerifyOptions, found finding) *Violation {
-	m := minimiser{history: history, options: options, found: found, trace: trace}
+// explain finds the shortest counter-example.
+func explain(c checker, trace []Entry, found finding) *Violation {
+	m := minimiser{checker: c, found: found, trace: trace}
 	places := m.minimise()
 	v := &Violation{Rule: found.rule, Key: found.key, Text: found.text, At: found.at, Places: places, Length: len(trace)}
 	for _, place := range places {
 		v.Trace = append(v.Trace, trace[place])
 	}
-	v.History = relevant(history, v)
+	history := c.history
+	if trace[found.at].Kind == SnapshotRead {
+		history = c.whole
+	}
+	v.History = relevant(history.of(v.Key), v)
 	return v
 }
 
 // minimiser looks for a small part of a trace that has the same fault.
 type minimiser struct {
-	history *History
-	options VerifyOptions
+	checker checker
 	trace   []Entry
 	found   finding
 }
@@ -126,7 +129,8 @@ func (m *minimiser) fails(places []int) bool {
 		part = append(part, m.trace[place])
 	}
 	for _, fragment := range []bool{true, false} {
-		c := checker{history: m.history, options: m.options, fragment: fragment, only: m.found.key}
+		c := m.checker
+		c.fragment, c.only = fragment, m.found.key
 		found := c.check(part)
 		if found != nil && found.at == len(part)-1 && found.rule == m.found.rule && found.key == m.found.key && found.text == m.found.text {
 			return true
@@ -136,9 +140,8 @@ func (m *minimiser) fails(places []int) bool {
 }
 
 // relevant are the changes of the violation's key from the last one before what
-// its trace names to the first one after. It needs the history's mutex.
-func relevant(history *History, v *Violation) []Change {
-	changes := history.of(v.Key)
+// its trace names to the first one after.
+func relevant(changes []Change, v *Violation) []Change {
 	low, high := ^uint64(0), uint64(0)
 	for _, e := range v.Trace {
 		for _, named := range []uint64{e.Old.ResourceVersion, e.Object.ResourceVersion, e.ResourceVersion} {
