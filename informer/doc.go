@@ -37,13 +37,29 @@
 // Late handlers: a handler may be added at any time, also from a handler. It
 // gets the snapshot of that moment as initial adds, then everything after it.
 //
+// # Handlers
+//
+// A handler is told every change, or what its options ask for. WithFilter shows it
+// a part of the collection, with adds and deletes of what enters and leaves it;
+// WithPredicates spares it updates of no interest. WithResync has it go over all
+// that it knows now and then, in order with the changes. WithLatestOnly tells it
+// what became of each object instead of every version, so that a slow handler is
+// told of now and keeps no more than a version or two of each object alive.
+// Events is for code that would rather loop than be called.
+//
+// A Registration says how far its handler is: Depth in calls, ResourceVersion in
+// versions of the collection, WaitFor to wait for one. Remove ends it, also from
+// inside a call, Close waits for the end. A call that does not return for 30
+// seconds (WithSlowAfter), or a handler that stays more than 1,024 calls behind,
+// is logged with the place where the handler was registered.
+//
 // # What is not promised
 //
 // That handlers see every version: a slow connection or a busy cache may skip
 // some (see package deltafifo), never the last one of an object, nor its end.
 // That a slow handler is waited for: what it has not been told is kept, once for
-// all handlers, and its Depth tells how much that is. That objects are copies:
-// they are shared, and must not be modified.
+// all handlers, and its Depth tells how much that is; without WithLatestOnly it has
+// no bound. That objects are copies: they are shared, and must not be modified.
 //
 // # How changes are recognised
 //
@@ -126,7 +142,8 @@
 // A panic in a handler is logged and raised again, which ends the process, as
 // with client-go: a controller that lost a change silently is worse than one that
 // restarts. A program that sets utilruntime.ReallyCrash to false takes the
-// blame: the call counts as made, and the next follows. A panic of the transform
+// blame: the call counts as made, and the next follows. WithPanicPolicy lets a
+// handler choose that, or its own removal. A panic of the transform
 // is an error about one object, and so is one of an index function.
 //
 // # Concurrency
@@ -138,5 +155,6 @@
 // Goroutines: 1 + handlers while Run runs (the apply loop, and one for each
 // handler), besides the caller of Run, which serves the reflector (one more if a
 // Lease started it), and what the source needs; of a joined Informer one more for the reflector of each part. None
-// before and after.
+// before and after. Events needs none. One timer, while a handler is called or
+// wants a resync; what it starts is over when Run returns.
 package informer

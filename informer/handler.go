@@ -24,6 +24,8 @@ type Object = reflector.Object
 // For one key the calls form a legal history: OnAdd, any number of OnUpdate
 // whose old object is the object of the call before, OnDelete, and then again
 // OnAdd. All calls between an OnAdd and its OnDelete concern objects of one UID.
+// With a resync there are also calls OnUpdate(x, x), x being the object of the call
+// before; with predicates the old object may be newer than that.
 type Handler[T Object] interface {
 	// OnAdd is called for an object that this handler has not seen. initial
 	// says that it belongs to the state the handler starts from, not to a
