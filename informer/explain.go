@@ -105,8 +105,8 @@ func (e Explanation) String() string {
 // Explain says why key ("namespace/name", or "name" without a namespace) is in
 // the cache or not. It looks at everything that is known: the cache and its
 // indexes, what waits for the cache, failures of the transform, what was dropped
-// or deleted lately, and what the source reads. It is meant for people, and may
-// take some milliseconds with a large cache. It neither calls the server nor
+// or deleted lately, which handlers are behind, and what the source reads. It is
+// meant for people, and may take some milliseconds with a large cache. It neither calls the server nor
 // waits for anybody.
 func (i *Informer[T]) Explain(key string) Explanation {
 	status := i.Status()

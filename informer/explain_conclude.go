@@ -39,6 +39,7 @@ func (x explainer) conclude() {
 	x.transform()
 	x.indexes()
 	x.deletions()
+	x.handlers()
 	x.connection()
 }
 
@@ -173,6 +174,18 @@ func (x explainer) deletions() {
 			before = "before that, "
 		}
 		x.because("%sit left the cache at %s, at resourceVersion %q with UID %q: %s", before, clock(d.Time), d.ResourceVersion, d.UID, how)
+	}
+}
+
+// handlers tells of those that may not have been told yet.
+func (x explainer) handlers() {
+	if !x.e.Cached && len(x.e.Deletions) == 0 {
+		return
+	}
+	for _, h := range x.status.Handlers {
+		if h.Depth > 0 {
+			x.because("handler %q (%s) is %d calls behind, so that it may not have been told", h.Name, h.Site, h.Depth)
+		}
 	}
 }
 

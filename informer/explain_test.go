@@ -183,6 +183,32 @@ func TestExplainSeesWhatWaitsForTheCache(t *testing.T) {
 	})
 }
 
+func TestExplainNamesHandlersThatMayNotHaveBeenTold(t *testing.T) {
+	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
+		hold := make(chan struct{})
+		_, err := r.AddHandler(&recorder{hold: func() { <-hold }}, WithName("blocked"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.add(&recorder{})
+		r.from.set("a")
+		r.start()
+		r.from.set("a")
+		synctest.Wait()
+		e := r.Explain("a")
+		check(t, e, VerdictCached, `handler "blocked" (`, "explain_test.go:", "is 2 calls behind")
+		if strings.Contains(e.String(), "handler-1") {
+			t.Errorf("a handler that was told is named: %s", e)
+		}
+		check(t, r.Explain("b"), VerdictAbsent)
+		close(hold)
+		synctest.Wait()
+		if e := r.Explain("a"); strings.Contains(e.String(), "behind") {
+			t.Errorf("after it was told: %s", e)
+		}
+	})
+}
+
 // Every key gets a verdict that agrees with the cache, whatever happened.
 func TestExplainAgreesWithTheSnapshot(t *testing.T) {
 	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
