@@ -36,3 +36,30 @@ func Example() {
 	// now: [{pets/cat a new one}]
 	// deltafifo: queue is closed
 }
+
+func ExampleQueue_Resync() {
+	queue := deltafifo.New[string](deltafifo.Options{})
+	queue.Add("pets/cat", "asleep", "1")
+	queue.Resync()
+	queue.Resync() // the one that waits is enough
+	queue.Update("pets/cat", "awake", "2")
+
+	cache := map[string]string{}
+	batch, err := queue.Pop(context.Background(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, delta := range batch {
+		switch delta.Type {
+		case deltafifo.Added, deltafifo.Updated:
+			cache[delta.Key] = delta.Object
+		case deltafifo.Resync:
+			fmt.Println("resync at", delta.ResourceVersion, cache)
+		}
+	}
+	fmt.Println("then", cache)
+	// Output:
+	// resync at 1 map[pets/cat:asleep]
+	// then map[pets/cat:awake]
+}
