@@ -26,6 +26,8 @@ type memoryFeed struct {
 	made   int // events so far
 	// body is how many bytes each version carries, in memory of its own.
 	body int
+	// decode, if set, is what each event costs before it is there.
+	decode func()
 }
 
 func newMemoryFeed(n int) *memoryFeed {
@@ -48,6 +50,9 @@ func (f *memoryFeed) send(n int) {
 		obj.ResourceVersion = strconv.Itoa(len(f.list.Items) + f.made)
 		if f.body > 0 {
 			obj.Annotations = map[string]string{"body": string(make([]byte, f.body))}
+		}
+		if f.decode != nil {
+			f.decode()
 		}
 		f.events <- watch.Event{Type: watch.Modified, Object: &obj}
 	}

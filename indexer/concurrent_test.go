@@ -105,3 +105,50 @@ func TestConcurrentWritersTakeTurns(t *testing.T) {
 		t.Errorf("%d of 200 changes are there", s.Len())
 	}
 }
+
+// TestReadersOfOldSnapshotsDoNotMeetTheWriterInSharedNodes is for the race
+// detector: new ids are written into nodes that older snapshots share.
+func TestReadersOfOldSnapshotsDoNotMeetTheWriterInSharedNodes(t *testing.T) {
+	x := newLabelled(t, nil)
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			older := x.Snapshot()
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				newer := x.Snapshot()
+				length := older.Len()
+				for d := range newer.Differences(older, sameObject) {
+					if d.Is && !d.Was {
+						length++
+					} else if d.Was && !d.Is {
+						length--
+					}
+				}
+				if n := len(newer.List()); n != length || newer.Len() != length {
+					t.Errorf("%d objects, %d by the differences", n, length)
+				}
+				for key := range newer.Range("ns/1", "ns/2") {
+					if _, ok := newer.Get(key); !ok {
+						t.Errorf("%q is missing", key)
+					}
+				}
+				older = newer
+			}
+		})
+	}
+	for i := range 3000 {
+		batch := changes{put(fmt.Sprint("ns/", i), i, "all", strconv.Itoa(i%50))}
+		if i%7 == 0 {
+			batch = append(batch, gone(fmt.Sprint("ns/", i/2)))
+		}
+		x.Apply(batch, "1")
+	}
+	close(done)
+	readers.Wait()
+}
