@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"strconv"
 	"strings"
@@ -80,7 +81,7 @@ func followWire(text string) {
 	var relisted func()
 	sync(func() { relisted = follow(ctx, client, o) })
 	if o.Relist {
-		runtime.GC()
+		debug.FreeOSMemory()                                      // what the first sync left over is not what a relist needs
 		_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // begins the peak anew
 		requests.reset()
 		answer, err := http.Get(o.Address + "/expire")

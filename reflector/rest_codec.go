@@ -167,8 +167,11 @@ func wrongType[T any](subject string, kind schema.GroupVersionKind) error {
 // they are.
 func (c *codec[T]) unstructured(data []byte, list *wire.ListHeader) (none T, err error) {
 	object := &unstructured.Unstructured{}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &object.Object); err != nil {
-		return none, &DecodeError{Subject: "object", Err: err}
+	if object.Object, err = jsonfast.Unstructured(data); err != nil {
+		object.Object = nil
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &object.Object); err != nil {
+			return none, &DecodeError{Subject: "object", Err: err}
+		}
 	}
 	if object.Object == nil {
 		return none, malformed("object", "no object")

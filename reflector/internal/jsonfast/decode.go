@@ -17,7 +17,7 @@ var errRefused = errors.New("JSON object is refused")
 // Decode decodes data into object, a pointer to a new object of the Decoder's
 // type. After an error the object is of no use.
 func (d *Decoder) Decode(data []byte, object any) error {
-	p := parser{data: data}
+	p := newParser(data)
 	if !utf8.Valid(data) || p.space() != '{' || !p.value(d.root, reflect.ValueOf(object).UnsafePointer()) || p.space() != 0 || p.i != len(data) {
 		return errRefused
 	}

@@ -1,6 +1,6 @@
 // Package jsonfast decodes JSON into the Go types of Kubernetes' API by tables
-// made of their struct tags, in one pass and with few allocations: short strings
-// share blocks of memory.
+// made of their struct tags, or into maps, in one pass and with few allocations:
+// short strings share blocks of memory.
 //
 // # Promises
 //

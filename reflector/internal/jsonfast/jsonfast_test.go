@@ -125,6 +125,47 @@ func TestOddTextsAndTypesAreDecodedAsClientGoDoes(t *testing.T) {
 	}
 }
 
+func TestUnstructuredObjectsAreDecodedAsClientGoDoes(t *testing.T) {
+	texts := append([]string{}, oddTexts...)
+	for _, number := range []string{"1", "-1", "0", "-0", "1.0", "1e2", "1E400", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "1.5", "01", "-", "1.", "+1"} {
+		texts = append(texts, `{"x":[`+number+`]}`, `{"x":`+number)
+	}
+	for seed := range int64(5) {
+		texts = append(texts, string(filled(t, reflect.TypeFor[corev1.Pod](), seed)))
+	}
+	accepted := 0
+	for _, text := range texts {
+		got, err := Unstructured([]byte(text))
+		if err != nil {
+			continue
+		}
+		accepted++
+		var want map[string]any
+		if err := likeClientGo([]byte(text), &want); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\n%v\n%s", text, err, cmp.Diff(want, got))
+		}
+	}
+	if accepted < len(texts)/3 {
+		t.Errorf("%d of %d are accepted", accepted, len(texts))
+	}
+}
+
+func FuzzUnstructuredObjectsAreDecodedAsClientGoDoes(f *testing.F) {
+	for _, text := range oddTexts {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := Unstructured(data)
+		if err != nil {
+			return
+		}
+		var want map[string]any
+		if err := likeClientGo(data, &want); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q\n%v\n%s", data, err, cmp.Diff(want, got))
+		}
+	})
+}
+
 func TestTypesWithoutPlainNamesAreRefused(t *testing.T) {
 	for _, element := range []reflect.Type{
 		reflect.TypeFor[metav1.Time](), reflect.TypeFor[string](), reflect.TypeFor[struct{ *Embedded }](),

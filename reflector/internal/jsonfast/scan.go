@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// block is how much memory short strings share.
-	block = 1 << 10
+	// largestBlock is how much memory short strings share at most.
+	largestBlock = 1 << 10
 	// maxShort is the length of strings up to which they do.
 	maxShort = 256
 	// maxDepth of values in values.
@@ -22,6 +22,13 @@ type parser struct {
 	i     int // of the next byte
 	depth int
 	block []byte // for short strings
+	size  int    // of the next block
+}
+
+// newParser begins with data. In objects of an API, hardly more than half of the
+// text is strings to be kept.
+func newParser(data []byte) parser {
+	return parser{data: data, size: max(maxShort/4, min(len(data)/4, largestBlock))}
 }
 
 // space skips white space and returns the next byte; zero at the end.
@@ -109,10 +116,10 @@ func (p *parser) keep(text []byte) string {
 	switch {
 	case len(text) == 0:
 		return ""
-	case len(text) > maxShort:
+	case len(text) > min(maxShort, p.size):
 		return string(text)
 	case cap(p.block)-len(p.block) < len(text):
-		p.block = make([]byte, 0, block)
+		p.block = make([]byte, 0, p.size)
 	}
 	from := len(p.block)
 	p.block = append(p.block, text...)
