@@ -54,6 +54,7 @@ type failure struct {
 	err        error
 	code       int // HTTP status, zero if it was not the server's
 	reason     metav1.StatusReason
+	absent     bool          // a 404, and the resource is to be taken for gone
 	retryAfter time.Duration // at least so long the server wants to be left alone
 }
 

@@ -61,7 +61,7 @@ func (f *forcing) take() (due bool) {
 
 // mayBeForced: a wish is kept back while a replacement is under way.
 func (d *driver[T]) mayBeForced() bool {
-	return d.state.phase == Watching || d.state.phase == BackingOff
+	return d.state.phase == Watching || d.state.phase == BackingOff || d.state.phase == Absent
 }
 
 // Relist asks a running Reflector to fetch the whole collection again, with

@@ -18,7 +18,8 @@ type state struct {
 	// resourceVersion up to which the Sink was told everything; it survives a
 	// restart.
 	resourceVersion string
-	// synced: a replacement was completed, in this run or an earlier one.
+	// synced: a replacement was completed, in this run or an earlier one, and the
+	// resource has not gone since.
 	synced bool
 	// reason of the replacement that is due or under way.
 	reason RelistReason
@@ -124,10 +125,11 @@ type effectKind uint8
 
 const (
 	// The request effects come last and bring the next input.
-	effectList effectKind = iota // ask for a page: resourceVersion, limit, token, notOlderThan
-	effectOpen                   // open a stream at resourceVersion, with initialEvents or without
-	effectNext                   // read the stream, or the next part of the LIST
-	effectWait                   // wait for delay
+	effectList  effectKind = iota // ask for a page: resourceVersion, limit, token, notOlderThan
+	effectOpen                    // open a stream at resourceVersion, with initialEvents or without
+	effectNext                    // read the stream, or the next part of the LIST
+	effectWait                    // wait for delay
+	effectAwait                   // wait for the resource, at least for delay
 
 	effectClose    // close the stream
 	effectBegin    // BeginReplace(reason)
@@ -198,6 +200,10 @@ func (m machine) step(s state, in input) (state, []effect) {
 		}
 	case WatchListing, Watching:
 		return m.stepStream(s, in)
+	case Absent:
+		if in.kind == inputElapsed || in.kind == inputForced {
+			return m.sync(s, in.at, nil)
+		}
 	case BackingOff:
 		switch in.kind {
 		case inputElapsed:

@@ -109,6 +109,7 @@ func (m machine) page(s state, in input) (state, []effect) {
 //
 //	410 on a later page            → once again without pages, same resourceVersion
 //	410 or too large               → at once for the newest state, once
+//	404, and the resource is gone  → let go of the collection, wait for the resource
 //	anything else, or those again  → back off, replace
 func (m machine) listFailed(s state, in input) (state, []effect) {
 	effects := s.abort(nil)
@@ -121,6 +122,8 @@ func (m machine) listFailed(s state, in input) (state, []effect) {
 	case class.refusesVersion() && r.requested != "":
 		r.unavailable, r.rewound = true, r.rewound || class == classTooLarge
 		return m.startList(s, effects)
+	case in.failure.absent:
+		return m.absent(s, in, effects)
 	}
 	return m.backOff(s, in, true, effects)
 }

@@ -52,6 +52,8 @@ func (e effect) String() string {
 		return text
 	case effectWait:
 		return fmt.Sprintf("wait %v", e.delay)
+	case effectAwait:
+		return fmt.Sprintf("await %v", e.delay)
 	case effectBegin:
 		return "begin " + string(e.reason)
 	case effectEnd:

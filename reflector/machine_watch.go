@@ -92,6 +92,7 @@ func (s *state) progress() {
 //	silent or overdue once open          → resume at once
 //	lost or ended after lasting a while  → resume at once
 //	ended by the server, with progress   → resume at once
+//	404, and the resource is gone        → let go of the collection, wait for the resource
 //	anything else                        → back off, resume
 //
 // Of anything else, what may come from the resourceVersion itself counts as
@@ -101,6 +102,9 @@ func (s *state) progress() {
 func (m machine) watchFailed(s state, in input) (state, []effect) {
 	wasOpen := s.stream.open
 	effects := s.leaveStream(nil)
+	if in.failure.absent {
+		return m.absent(s, in, effects)
+	}
 	class := in.failure.class
 	lasted := wasOpen && in.at.Sub(s.stream.openedAt) >= earlyEnd
 	fruitless := false

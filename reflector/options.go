@@ -61,6 +61,11 @@ type Options struct {
 	// did not end its initial events, is synced by LIST. Zero is 10 minutes.
 	WatchListAvoided time.Duration
 
+	// Absence, if set, decides what a 404 to a LIST or a watch means. If the
+	// resource is gone, the Sink gets a replacement without items, for the reason
+	// RelistAbsent, and the Reflector waits for the resource instead of backing off.
+	Absence Absence
+
 	// Backoff between failures.
 	Backoff Backoff
 

@@ -91,12 +91,16 @@ func (d *driver[T]) ended(e effect) {
 		d.forcing.arm(d.stream.cancel)
 	}
 	d.tracker.update(func(s *Status) {
-		s.Synced = true
+		s.Synced = e.reason != RelistAbsent
 		if s.Relists == nil {
 			s.Relists = map[RelistReason]int64{}
 		}
 		s.Relists[e.reason]++
 	})
+	if e.reason == RelistAbsent {
+		d.log.Info("Resource is gone, waiting for it", "resourceVersion", e.resourceVersion)
+		return
+	}
 	d.log.V(2).Info("Caches populated", "resourceVersion", e.resourceVersion, "reason", e.reason)
 }
 

@@ -38,6 +38,9 @@ func (r *Reflector[T]) run(ctx context.Context) error {
 	defer d.log.V(3).Info("Stopped reflector")
 	for in := (input{kind: inputStart}); ; {
 		in.at, in.random = time.Now(), rand.Float64()
+		if in.kind == inputFailed {
+			in.failure.absent = d.absent(in.failure)
+		}
 		next, effects := r.machine.step(r.state, in)
 		for _, e := range effects {
 			d.perform(e)
@@ -68,6 +71,8 @@ func (d *driver[T]) ask(e effect) input {
 		return d.nextPart()
 	case e.kind == effectNext:
 		return d.next()
+	case e.kind == effectAwait:
+		return d.await(e)
 	default:
 		return d.wait(e.delay)
 	}

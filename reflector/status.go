@@ -32,11 +32,14 @@ const (
 	BackingOff
 	// Stopped: Run has returned. Left by another Run, as Initial is.
 	Stopped
+	// Absent: the resource is gone from the server, and Options.Absence waits for
+	// it. Left to Listing or WatchListing when it may be back.
+	Absent
 )
 
 // String names the phase.
 func (p Phase) String() string {
-	names := [...]string{"initial", "listing", "watch-listing", "watching", "backing off", "stopped"}
+	names := [...]string{"initial", "listing", "watch-listing", "watching", "backing off", "stopped", "absent"}
 	if int(p) >= len(names) {
 		return "unknown"
 	}
@@ -62,6 +65,11 @@ const (
 	RelistStalled RelistReason = "stalled"
 	// RelistForced: somebody called Relist.
 	RelistForced RelistReason = "forced"
+	// RelistAbsent is no request: the resource is gone, and the collection was
+	// replaced by an empty one (see Options.Absence).
+	RelistAbsent RelistReason = "resource absent"
+	// RelistAppeared is the first sync of a resource that had been gone.
+	RelistAppeared RelistReason = "resource appeared"
 )
 
 // Status is a copy of what a Reflector knows of itself.
@@ -71,7 +79,8 @@ type Status struct {
 	// Phase and the time it was entered.
 	Phase Phase
 	Since time.Time
-	// Synced says that at least one replacement was completed.
+	// Synced says that at least one replacement was completed, and the resource
+	// has not gone since.
 	Synced bool
 	// ResourceVersion up to which everything was handed to the Sink; "" before
 	// the first sync.
