@@ -62,4 +62,7 @@ type Item[T any] struct {
 type Replacement[T any] struct {
 	Items           []Item[T]
 	ResourceVersion string
+	// Vanished says that there is no such collection any more: Items is empty, but
+	// not because the server said so of a collection that it has.
+	Vanished bool
 }

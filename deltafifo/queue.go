@@ -124,6 +124,16 @@ func (q *Queue[T]) Replace(items []Item[T], resourceVersion string) {
 	q.push(replaced)
 }
 
+// Vanish tells that the collection itself is gone, and that resourceVersion was its
+// last. It is a Replace without items, until the next Replace.
+func (q *Queue[T]) Vanish(resourceVersion string) {
+	q.push(Delta[T]{
+		Type:            Replaced,
+		ResourceVersion: resourceVersion,
+		Replacement:     &Replacement[T]{ResourceVersion: resourceVersion, Vanished: true},
+	})
+}
+
 // push appends d, merges if it is time to, and wakes a sleeping Pop. It is one
 // step: a Pop never sees what a replacement left without the replacement.
 func (q *Queue[T]) push(d Delta[T]) {

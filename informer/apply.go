@@ -135,7 +135,8 @@ func (i *Informer[T]) publish(decide func(*published[T]) outcome[T]) {
 	if !state.synced {
 		syncAt = out.replacedAt
 	}
-	if len(out.changes) == 0 && syncAt < 0 && !out.resync && out.resourceVersion == state.snapshot.ResourceVersion() {
+	vanished := out.vanished && state.synced
+	if len(out.changes) == 0 && syncAt < 0 && !out.resync && !vanished && out.resourceVersion == state.snapshot.ResourceVersion() {
 		return
 	}
 	if i.detector != nil {
@@ -145,6 +146,7 @@ func (i *Informer[T]) publish(decide func(*published[T]) outcome[T]) {
 	i.checkDepths(state.end)
 	next, wake := state.succeed(snapshot, out.notices, syncAt)
 	state.tail.repeated = out.repeated
+	next.synced = next.synced && !vanished
 	if out.resync && next.synced {
 		i.assignResyncs(state.tail, next)
 	}

@@ -22,6 +22,7 @@ type outcome[T Object] struct {
 	notices         []notice[T]
 	resourceVersion string // of the collection after the batch
 	replacedAt      int    // notices up to the end of the first Replaced; -1 without one
+	vanished        bool   // the collection is gone, and so it is no longer in sync
 	resync          bool   // one is due, after the batch
 	repeated        bool   // there may be several notices of one key
 }
@@ -101,16 +102,24 @@ func (d *differ[T]) step(delta *deltafifo.Delta[T]) {
 	case deltafifo.Replaced:
 		d.rewound = older(delta.ResourceVersion, d.out.resourceVersion)
 		d.replace(delta.Replacement.Items)
-		if d.out.replacedAt < 0 {
-			d.out.replacedAt = len(d.out.notices)
-			d.initial = false
-		}
+		d.replaced(!delta.Replacement.Vanished)
 	}
 	// Only a replacement goes back: an event of an older version, which a watch
 	// at "0" has in its beginning, makes the rest no older.
 	at := delta.ResourceVersion
 	if at != "" && (delta.Type == deltafifo.Replaced || !older(at, d.out.resourceVersion)) {
 		d.out.resourceVersion = at
+	}
+}
+
+// replaced notes the end of a replacement, after which the collection is complete;
+// or gone.
+func (d *differ[T]) replaced(complete bool) {
+	switch {
+	case !complete:
+		d.out.vanished, d.out.replacedAt = true, -1
+	case d.out.replacedAt < 0:
+		d.out.vanished, d.out.replacedAt, d.initial = false, len(d.out.notices), false
 	}
 }
 

@@ -115,6 +115,14 @@
 // Code that shares an Informer with others it does not know holds a Lease instead:
 // the first Acquire starts a run, the last Release ends it.
 //
+// # A resource that comes and goes
+//
+// With reflector.Options.Absence an Informer waits for a resource that does not
+// exist. If it goes, the objects leave with deletes (Exact false), the Informer is
+// no longer in sync, Status says reflector.Absent, and WaitForSync waits, or says
+// so; when it is back its objects are adds. Package factory knows when the
+// CustomResourceDefinition of a resource comes.
+//
 // # Several Informers
 //
 // The function WaitForSync waits for all of them, and Together takes a Snapshot of

@@ -5,6 +5,7 @@ import (
 
 	"github.com/listwatch/listwatch/deltafifo"
 	"github.com/listwatch/listwatch/indexer"
+	"github.com/listwatch/listwatch/reflector"
 )
 
 // sink takes what one reflector received to a queue: it builds the key of each
@@ -18,6 +19,7 @@ type sink[S, T Object] struct {
 	cached    func() *indexer.Snapshot[T] // the newest
 
 	held    atomic.Pointer[held[T]] // nil outside of replacements
+	absent  bool                    // of the replacement: the resource is gone
 	items   []deltafifo.Item[T]     // since BeginReplace
 	dropped []int                   // places in items that stand for a dropped object
 	failed  map[string]ObjectError
@@ -34,8 +36,9 @@ func (s *sink[S, T]) attach(queue *deltafifo.Queue[T], arrived chan<- struct{}) 
 func (s *sink[S, T]) trouble() *failures { return &s.failures }
 
 // BeginReplace starts to collect a complete list, and fixes what is known.
-func (s *sink[S, T]) BeginReplace(string) {
+func (s *sink[S, T]) BeginReplace(reason string) {
 	s.AbortReplace()
+	s.absent = reason == string(reflector.RelistAbsent)
 	s.held.Store(&held[T]{snapshot: s.cached(), failed: s.failures.keys()})
 	s.items = make([]deltafifo.Item[T], 0, s.length)
 }
@@ -67,7 +70,11 @@ func (s *sink[S, T]) EndReplace(resourceVersion string) {
 	s.failures.replace(s.failed)
 	s.AbortReplace()
 	s.length = len(items)
-	s.queue.Replace(items, resourceVersion)
+	if s.absent {
+		s.queue.Vanish(resourceVersion)
+	} else {
+		s.queue.Replace(items, resourceVersion)
+	}
 	signal(s.arrived)
 }
 

@@ -24,7 +24,8 @@ type Status struct {
 	// reflector.Initial before, reflector.Stopped after. Since is when that began.
 	Phase reflector.Phase
 	Since time.Time
-	// Synced says that this run has applied its first complete list.
+	// Synced says that this run has applied its first complete list, and that the
+	// resource has not gone since (see reflector.Options.Absence).
 	Synced bool
 	// ResourceVersion and Objects are those of the published snapshot.
 	ResourceVersion string

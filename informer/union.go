@@ -120,10 +120,9 @@ func (u *union[T]) step(p int, delta *deltafifo.Delta[T]) {
 		u.differ.rewound = rewound
 		u.replace(p, delta.Replacement.Items, rewound)
 		u.differ.rewound = false
-		m.listed = true
-		if u.differ.out.replacedAt < 0 && u.complete() {
-			u.differ.out.replacedAt = len(u.differ.out.notices)
-			u.differ.initial = false
+		m.listed = !delta.Replacement.Vanished
+		if !m.listed || u.complete() {
+			u.differ.replaced(m.listed)
 		}
 	default:
 		u.differ.step(delta)
