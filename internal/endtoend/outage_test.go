@@ -1,6 +1,7 @@
 package endtoend_test
 
 import (
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -8,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/listwatch/listwatch/informer"
+	"github.com/listwatch/listwatch/informer/informertest"
 	"github.com/listwatch/listwatch/internal/bubble"
 	"github.com/listwatch/listwatch/reflector"
 )
@@ -31,7 +33,7 @@ var _ = Describe("An outage of the connection", func() {
 			r.create("deleted")
 			r.create("recreated")
 			inf, handler := r.informer(options)
-			Expect(handler.taken()).To(Equal([]string{"add deleted", "add recreated"}))
+			handler.ExpectExactly(bubble.TB(), informertest.Added("default/deleted"), informertest.Added("default/recreated"))
 			r.wire.taken()
 
 			repair := r.cut()
@@ -39,13 +41,14 @@ var _ = Describe("An outage of the connection", func() {
 			r.delete("recreated")
 			r.create("recreated")
 			time.Sleep(10 * time.Second)
-			Expect(handler.taken()).To(BeEmpty(), "nothing can arrive while the wire is down")
+			synctest.Wait()
+			handler.ExpectNone(bubble.TB(), nil) // nothing can arrive while the wire is down
 			repair()
 
 			Eventually(func() map[string]string { return cached(inf) }, "2m").Should(Equal(r.served()))
 			Expect(names(cached(inf))).To(Equal([]string{"recreated"}))
-			Expect(handler.taken()).To(Equal(
-				[]string{"delete deleted, exact true", "delete recreated, exact true", "add recreated"}))
+			handler.ExpectExactly(bubble.TB(), informertest.InOrder(
+				informertest.Deleted("default/deleted").Exact(true), informertest.Deleted("default/recreated").Exact(true), informertest.Added("default/recreated"))...)
 			Expect(r.wire.taken()).To(Equal(map[string]int{"watch": 1}), "it resumes without a list")
 		})
 
@@ -55,7 +58,7 @@ var _ = Describe("An outage of the connection", func() {
 			r.create("kept")
 			r.create("recreated")
 			inf, handler := r.informer(options)
-			Expect(handler.taken()).To(HaveLen(3))
+			handler.ExpectExactly(bubble.TB(), informertest.Added("default/deleted"), informertest.Added("default/kept"), informertest.Added("default/recreated"))
 			r.wire.taken()
 
 			repair := r.cut()
@@ -69,8 +72,8 @@ var _ = Describe("An outage of the connection", func() {
 
 			Eventually(func() map[string]string { return cached(inf) }, "2m").Should(Equal(r.served()))
 			Expect(names(cached(inf))).To(Equal([]string{"kept", "recreated"}))
-			Expect(handler.taken()).To(ConsistOf(
-				"delete deleted, exact false", "delete recreated, exact false", "add recreated"))
+			handler.ExpectExactly(bubble.TB(),
+				informertest.Deleted("default/deleted").Exact(false), informertest.Deleted("default/recreated").Exact(false), informertest.Added("default/recreated"))
 			Expect(inf.Status().Reflector.Relists).NotTo(BeEmpty())
 		})
 
@@ -80,7 +83,7 @@ var _ = Describe("An outage of the connection", func() {
 				r.create(name)
 			}
 			inf, handler := r.informer(options)
-			Expect(handler.taken()).To(HaveLen(3))
+			handler.ExpectExactly(bubble.TB(), informertest.Added("default/a"), informertest.Added("default/b"), informertest.Added("default/c"))
 			r.wire.taken()
 
 			repair := r.cut()
@@ -95,7 +98,7 @@ var _ = Describe("An outage of the connection", func() {
 			time.Sleep(3 * time.Minute)
 
 			Expect(r.wire.taken()).To(Equal(listing.relist), "one watch that gets 410, one relist, and the watch after it")
-			Expect(handler.taken()).To(ConsistOf("update a", "delete b, exact false", "update c"))
+			handler.ExpectExactly(bubble.TB(), informertest.Updated("default/a"), informertest.Deleted("default/b").Exact(false), informertest.Updated("default/c"))
 		})
 	}
 })

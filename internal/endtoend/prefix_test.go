@@ -2,6 +2,7 @@ package endtoend_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/listwatch/listwatch/fakeserver"
 	"github.com/listwatch/listwatch/informer"
+	"github.com/listwatch/listwatch/informer/informertest"
 	"github.com/listwatch/listwatch/reflector"
 )
 
@@ -26,9 +28,6 @@ const (
 	prefixWrites  = 250 // each writer's
 	prefixNames   = 12  // each writer's
 )
-
-// versions are resourceVersions by object name.
-type versions map[string]string
 
 // This spec runs on real time and several cores, because in a bubble readers
 // would look only when everything else stands still.
@@ -40,9 +39,13 @@ var _ = Describe("The prefix promise", func() {
 			DeferCleanup(server.Close)
 			client := kubernetes.NewForConfigOrDie(server.Config())
 			maps := client.CoreV1().ConfigMaps("default")
+			history, recorded := record(ctx, server, maps)
 			inf := runInformer(ctx, client)
+			handler := &informertest.Recorder[*corev1.ConfigMap]{Look: true}
+			_, err = handler.Attach(inf)
+			Expect(err).NotTo(HaveOccurred())
 
-			observed := make([]map[string]versions, prefixReaders)
+			observed := make([][]informertest.Entry, prefixReaders)
 			writing, written := context.WithCancel(ctx)
 			var readers, writers sync.WaitGroup
 			for i := range observed {
@@ -55,25 +58,58 @@ var _ = Describe("The prefix promise", func() {
 				})
 			}
 			writers.Wait()
-			last, err := maps.List(ctx, metav1.ListOptions{})
+			last, err := informertest.Quiesce(ctx, server, inf)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(inf.WaitFor(ctx, last.ResourceVersion)).To(Succeed())
+			handler.Settled(last)
 			written()
 			readers.Wait()
+			recorded(last)
 
-			checked := map[string]versions{}
 			for reader, snapshots := range observed {
 				Expect(len(snapshots)).To(BeNumerically(">", 5), "reader %d saw too little to prove anything", reader)
-				for version, content := range snapshots {
-					if checked[version] == nil {
-						checked[version] = history(ctx, maps, version)
-					}
-					Expect(content).To(Equal(checked[version]), "reader %d, snapshot at %s", reader, version)
-				}
+				Expect(informertest.Verify(history, snapshots, informertest.VerifyOptions{})).To(Succeed(), "reader %d", reader)
+				AddReportEntry("snapshots checked", len(snapshots))
 			}
-			AddReportEntry("distinct snapshots checked", len(checked))
+			Expect(informertest.Verify(history, handler.Trace(), informertest.VerifyOptions{})).To(Succeed(), "the handler")
 		})
 })
+
+// record follows the server with plain watches, one after the other, since the
+// writers cut them. The returned function waits until everything up to a
+// resourceVersion is recorded, and ends it.
+func record(ctx context.Context, server *fakeserver.Server, maps typedcorev1.ConfigMapInterface) (*informertest.History, func(upTo string)) {
+	GinkgoHelper()
+	version, err := server.ResourceVersion(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	history := informertest.NewHistory(parse(version), nil)
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer GinkgoRecover()
+		err := informertest.ErrWatchEnded
+		for errors.Is(err, informertest.ErrWatchEnded) && ctx.Err() == nil {
+			_, at := history.Bounds()
+			watcher, refused := maps.Watch(ctx, metav1.ListOptions{ResourceVersion: strconv.FormatUint(at, 10), AllowWatchBookmarks: true})
+			Expect(refused).NotTo(HaveOccurred())
+			err = history.Follow(ctx, watcher)
+		}
+		Expect(err).To(Or(Succeed(), MatchError(informertest.ErrWatchEnded)))
+	}()
+	return history, func(upTo string) {
+		GinkgoHelper()
+		Expect(history.WaitFor(ctx, parse(upTo))).To(Succeed())
+		stop()
+		<-ended
+	}
+}
+
+func parse(version string) uint64 {
+	GinkgoHelper()
+	n, err := strconv.ParseUint(version, 10, 64)
+	Expect(err).NotTo(HaveOccurred())
+	return n
+}
 
 // runInformer starts an informer that is stopped, and has stopped, when the
 // spec ends.
@@ -96,25 +132,14 @@ func runInformer(ctx context.Context, client kubernetes.Interface) *informer.Inf
 	return inf
 }
 
-// observe takes snapshots as fast as it can and returns their contents by
-// resourceVersion. It panics if the versions go back: it is a reader's goroutine.
-func observe(writing context.Context, inf *informer.Informer[*corev1.ConfigMap]) map[string]versions {
-	defer GinkgoRecover()
-	seen := map[string]versions{}
-	previous := uint64(0)
+// observe takes snapshots as fast as it can and returns those that differ.
+func observe(writing context.Context, inf *informer.Informer[*corev1.ConfigMap]) []informertest.Entry {
+	var seen []informertest.Entry
+	previous := ""
 	for writing.Err() == nil {
-		snapshot := inf.Snapshot()
-		version, err := strconv.ParseUint(snapshot.ResourceVersion(), 10, 64)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(version).To(BeNumerically(">=", previous), "a reader was taken back")
-		if version > previous {
-			content := versions{}
-			for _, object := range snapshot.All() {
-				content[object.Name] = object.ResourceVersion
-			}
-			Expect(content).To(HaveLen(snapshot.Len()))
-			seen[snapshot.ResourceVersion()] = content
-			previous = version
+		if snapshot := inf.Snapshot(); snapshot.ResourceVersion() != previous {
+			previous = snapshot.ResourceVersion()
+			seen = append(seen, informertest.ReadSnapshot(snapshot, nil))
 		}
 		runtime.Gosched()
 	}
@@ -146,18 +171,4 @@ func write(ctx context.Context, maps typedcorev1.ConfigMapInterface, writer int,
 			server.DropWatches()
 		}
 	}
-}
-
-// history is what the server says the collection was at the resourceVersion.
-func history(ctx context.Context, maps typedcorev1.ConfigMapInterface, version string) versions {
-	GinkgoHelper()
-	list, err := maps.List(ctx, metav1.ListOptions{
-		ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact,
-	})
-	Expect(err).NotTo(HaveOccurred())
-	content := versions{}
-	for _, item := range list.Items {
-		content[item.Name] = item.ResourceVersion
-	}
-	return content
 }

@@ -2,7 +2,6 @@ package endtoend_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/listwatch/listwatch/fakeserver"
 	"github.com/listwatch/listwatch/informer"
+	"github.com/listwatch/listwatch/informer/informertest"
 	"github.com/listwatch/listwatch/internal/bubble"
 	"github.com/listwatch/listwatch/reflector"
 )
@@ -109,43 +109,15 @@ func (r *rig) cut() (repair func()) {
 	return func() { r.wire.down.Store(false) }
 }
 
-// trace is a handler that notes what it is told.
-type trace struct {
-	mu    sync.Mutex
-	notes []string
-}
-
-func (t *trace) note(format string, args ...any) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.notes = append(t.notes, fmt.Sprintf(format, args...))
-}
-
-// taken are the notes since the last call, once nothing moves any more.
-func (t *trace) taken() []string {
-	synctest.Wait()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	notes := t.notes
-	t.notes = nil
-	return notes
-}
-
-func (t *trace) OnAdd(obj *corev1.ConfigMap, _ bool)   { t.note("add %s", obj.Name) }
-func (t *trace) OnUpdate(_, updated *corev1.ConfigMap) { t.note("update %s", updated.Name) }
-func (t *trace) OnDelete(d informer.Deleted[*corev1.ConfigMap]) {
-	t.note("delete %s, exact %v", d.Last.Name, d.Exact)
-}
-
 // informer starts one over the ConfigMaps in namespace default. It is stopped,
 // and has stopped, when the spec ends.
-func (r *rig) informer(options informer.Options[*corev1.ConfigMap]) (*informer.Informer[*corev1.ConfigMap], *trace) {
+func (r *rig) informer(options informer.Options[*corev1.ConfigMap]) (*informer.Informer[*corev1.ConfigMap], *informertest.Recorder[*corev1.ConfigMap]) {
 	GinkgoHelper()
 	source := reflector.FromREST[*corev1.ConfigMap](r.reader.CoreV1().RESTClient(), "configmaps", "default")
 	inf, err := informer.New(source, options)
 	Expect(err).NotTo(HaveOccurred())
-	handler := &trace{}
-	_, err = inf.AddHandler(handler)
+	handler := &informertest.Recorder[*corev1.ConfigMap]{}
+	_, err = handler.Attach(inf)
 	Expect(err).NotTo(HaveOccurred())
 	ctx, stop := context.WithCancel(r.ctx)
 	ended := make(chan error, 1)
