@@ -206,7 +206,8 @@ func (s *restSource[T]) WatchKnown(ctx context.Context, options metav1.ListOptio
 		group.Stop()
 		return nil, err
 	}
-	return newWireStream(s.codec, group, body, known), nil
+	initial := options.SendInitialEvents != nil && *options.SendInitialEvents
+	return newWireStream(s.codec, group, body, initial, known), nil
 }
 
 // accept is the header by which a server is asked for an encoding and, for

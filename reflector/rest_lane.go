@@ -198,11 +198,11 @@ func (l *lane[R]) wait(ctx context.Context) error {
 	}
 }
 
-// empty reports whether the reader has taken everything.
-func (l *lane[R]) empty() bool {
+// lively reports whether large buffers pay: much is to come, or the reader lags.
+func (l *lane[R]) lively() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.chunks) == 0
+	return l.busy || len(l.chunks) > 0
 }
 
 // help decodes chunks as long as there are any.

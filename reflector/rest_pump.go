@@ -81,7 +81,7 @@ func (p *pump[R]) cut(split *sniffer) error {
 // larger one while the stream is busy.
 func (p *pump[R]) grow() {
 	size := smallBuffer
-	if !p.lane.empty() {
+	if p.lane.lively() {
 		size = min(2*len(p.buffer.data), largeBuffer)
 	}
 	rest := p.buffer.data[p.begin:p.end]

@@ -38,20 +38,18 @@ type wireStream[T Object] struct {
 	next  int
 }
 
-// newWireStream reads body, whose request lives as long as group.
-func newWireStream[T Object](c *codec[T], group *worker.Group, body io.ReadCloser, known Known) *wireStream[T] {
-	s := &wireStream[T]{codec: c, known: known, group: group, body: body, initial: true}
+// newWireStream reads body, whose request lives as long as group. known, which
+// may be nil, is asked about the initial events.
+func newWireStream[T Object](c *codec[T], group *worker.Group, body io.ReadCloser, initial bool, known Known) *wireStream[T] {
+	s := &wireStream[T]{codec: c, known: known, group: group, body: body, initial: initial}
 	s.lane = newLane(group, s.decode)
-	s.lane.expect(known != nil) // only of initial events is something known
+	s.lane.expect(initial)
 	return s
 }
 
 // pump cuts the body until it ends.
 func (s *wireStream[T]) pump(ctx context.Context) {
-	p := &pump[watched[T]]{lane: s.lane}
-	if s.known != nil {
-		p.peek = s.peekable
-	}
+	p := &pump[watched[T]]{lane: s.lane, peek: s.peekable}
 	err := p.run(ctx, s.body, &sniffer{watch: true})
 	if err == nil {
 		err = io.EOF
@@ -71,7 +69,7 @@ func (s *wireStream[T]) peekable(frame []byte) bool {
 	if s.initial = err == nil && eventType == string(watch.Added); !s.initial {
 		s.lane.expect(false)
 	}
-	return s.initial
+	return s.initial && s.known != nil
 }
 
 // splitFrame takes a frame apart, of either encoding.

@@ -274,7 +274,7 @@ func TestKnownObjectsAreNotDecoded(t *testing.T) {
 				n++
 			}
 		}
-		stream, err := source.WatchKnown(t.Context(), metav1.ListOptions{}, known)
+		stream, err := source.WatchKnown(t.Context(), metav1.ListOptions{SendInitialEvents: new(true)}, known)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,7 +299,7 @@ func TestInitialEventsAfterOneThatIsNotADDEDAreAllDecoded(t *testing.T) {
 				}
 			})
 			source := FromREST[*corev1.Pod](client, "pods", "").(StreamingSource[*corev1.Pod])
-			stream, err := source.WatchKnown(t.Context(), metav1.ListOptions{}, func(string) (types.UID, string, bool) { return "", "5", true })
+			stream, err := source.WatchKnown(t.Context(), metav1.ListOptions{SendInitialEvents: new(true)}, func(string) (types.UID, string, bool) { return "", "5", true })
 			if err != nil {
 				t.Fatal(err)
 			}
