@@ -69,40 +69,45 @@ func (c *cursor[T]) run(ctx context.Context) {
 	defer c.reg.leave()
 	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "handler", c.reg.name)) // for panics
 	c.reg.returned = c.reg.reportReturn(ctx)
+	c.reg.startRun()
 	if !c.replay(ctx) {
 		return
 	}
 	for {
 		more := c.advance(ctx)
-		if c.halted(ctx) {
+		if more == nil {
 			return
 		}
 		select {
 		case <-more:
 		case <-c.reg.nudge:
+			if c.halted(ctx) {
+				return
+			}
 		}
 	}
 }
 
 // advance delivers all there is, and returns what is closed when there is more;
-// if it was interrupted there is no use in waiting for that.
+// nil if it was interrupted.
 func (c *cursor[T]) advance(ctx context.Context) <-chan struct{} {
 	if c.latest != nil {
 		return c.advanceLatest(ctx)
 	}
-	for !c.halted(ctx) {
+	for {
+		batch := c.at
 		select {
-		case <-c.at.ready:
-			batch := c.at
-			c.deliver(ctx)
-			if batch.snapshot != nil && c.at != batch && c.reg.resyncAt.Load() == batch.seq {
-				c.resync(ctx, batch.snapshot)
-			}
+		case <-batch.ready:
 		default:
-			return c.at.ready
+			return batch.ready
+		}
+		if !c.deliver(ctx) {
+			return nil
+		}
+		if batch.snapshot != nil && c.reg.resyncAt.Load() == batch.seq {
+			c.resync(ctx, batch.snapshot)
 		}
 	}
-	return c.at.ready
 }
 
 // replay delivers the snapshot of the registration; false if it was interrupted.
@@ -138,16 +143,16 @@ func (c *cursor[T]) replay(ctx context.Context) bool {
 	return true
 }
 
-// deliver works through the batch at hand, unless it is interrupted, and steps to
-// the next.
-func (c *cursor[T]) deliver(ctx context.Context) {
+// deliver works through the batch at hand and steps to the next; false if it was
+// interrupted.
+func (c *cursor[T]) deliver(ctx context.Context) bool {
 	batch := c.at
 	c.target = batch.mark
 	c.begin(&batch.work)
 	defer c.end()
 	for c.within < len(batch.notices) {
 		if c.halted(ctx) {
-			return
+			return false
 		}
 		if c.within == batch.syncAt {
 			c.markSynced()
@@ -162,11 +167,12 @@ func (c *cursor[T]) deliver(ctx context.Context) {
 	}
 	c.at, c.within = batch.next, 0
 	c.reg.reach(batch.mark)
+	return true
 }
 
 // begin notes, for others, what the cursor is at.
 func (c *cursor[T]) begin(w *work) {
-	c.reg.startWork()
+	c.reg.startWork(w.since)
 	c.reg.work.Store(w)
 }
 

@@ -109,7 +109,7 @@ func (c *cursor[T]) pull(ctx context.Context, ended <-chan struct{}) {
 	}
 	for {
 		more := c.advance(ctx)
-		if c.halted(ctx) {
+		if more == nil || c.halted(ctx) {
 			return
 		}
 		select {
