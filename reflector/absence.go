@@ -7,8 +7,8 @@ import (
 )
 
 // Absence knows more of a resource that the server answers 404 for than the answer
-// says: whether its CustomResourceDefinition is gone, and when it comes back. An
-// Absence serves one Reflector.
+// says: whether its CustomResourceDefinition is gone, and when it comes back. One may
+// serve several Reflectors, as those of a joined collection.
 type Absence interface {
 	// Absent reports whether the resource is to be taken for gone, after tries
 	// failures in a row, the last of which was a 404; synced says that the Sink

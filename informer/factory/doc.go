@@ -27,6 +27,9 @@
 // of them, or a Lease of anybody's, wants it, and keeps its cache and its handlers'
 // places in between.
 //
+// With WithWaiting an informer waits for a resource whose CustomResourceDefinition
+// does not exist yet, and for the next when it has gone.
+//
 // Nothing is kept for ever: once the Factory has stopped, an informer that has no
 // handlers and that nobody refers to is left to the garbage collector. Forget stops
 // one at once.
@@ -46,5 +49,6 @@
 // for handlers, so not from one of those. No lock is held while an informer is called.
 //
 // Goroutines: those of the informers (see package informer; each has a Lease), and one
-// for each Start until it has ended.
+// for each Start until it has ended. While an informer waits for its resource, those
+// of one more informer.
 package factory

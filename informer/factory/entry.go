@@ -120,6 +120,11 @@ func create[T informer.Object](f *Factory, r *request) (*informer.Informer[T], e
 	options.Reflector.Name = ""
 	options.Transform, _ = r.transform.(func(T) (T, error))
 	options.Collection = r.key.collection()
+	if r.settings.waiting {
+		if options.Reflector.Absence, err = f.absence(r.key.resource); err != nil {
+			return nil, fmt.Errorf("factory: %v at %s: %w", r.key, r.site, err)
+		}
+	}
 	source := func(namespace string) reflector.Source[T] {
 		return reflector.FromREST[T](client, r.key.resource.Resource, namespace, r.restOptions()...)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -37,6 +38,8 @@ type Factory struct {
 	defaults  []Option
 	reflector reflector.Options
 	clients   Clients
+	// definitions makes the informer that is used while one waits for its resource.
+	definitions func() (*informer.Informer[*metav1.PartialObjectMetadata], error)
 
 	mu       sync.Mutex // guards the rest; no informer is called with it held
 	entries  []*entry   // in the order in which they were made
@@ -62,7 +65,9 @@ func NewWithClients(clients Clients, options Options) (*Factory, error) {
 	if options.Scheme == nil {
 		options.Scheme = scheme.Scheme
 	}
-	return &Factory{scheme: options.Scheme, defaults: options.Defaults, reflector: options.Reflector, clients: clients}, nil
+	f := &Factory{scheme: options.Scheme, defaults: options.Defaults, reflector: options.Reflector, clients: clients}
+	f.definitions = f.newDefinitions()
+	return f, nil
 }
 
 // For returns the informer of a type, such as

@@ -96,6 +96,7 @@ type key struct {
 // settings are what all users of an informer have to agree on.
 type settings struct {
 	withoutManagedFields, json bool
+	waiting                    bool
 	interning                  int // limit + 1; 0 is none
 	transform                  function
 }
@@ -170,6 +171,7 @@ func (s settings) differences(asked settings) string {
 		{"transform", s.transform, asked.transform},
 		{"without managed fields", s.withoutManagedFields, asked.withoutManagedFields},
 		{"JSON", s.json, asked.json},
+		{"waiting", s.waiting, asked.waiting},
 		{"interning", s.interning != 0, asked.interning != 0},
 	} {
 		if d.has == d.got {

@@ -1,0 +1,123 @@
+package factory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listwatch/listwatch/indexer"
+	"github.com/listwatch/listwatch/informer"
+	"github.com/listwatch/listwatch/reflector"
+)
+
+// definitions is the resource of CustomResourceDefinitions.
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+const (
+	// firstRetry, lastRetry: how often a resource is asked for while nobody knows
+	// whether it exists.
+	firstRetry, lastRetry = time.Second, 30 * time.Second
+	// patience is how often it is asked for while its CustomResourceDefinition is
+	// known not to exist. Something else may serve it.
+	patience = 5 * time.Minute
+	// disbelief is how many 404 in a row it takes to let go of a collection if
+	// nobody knows better.
+	disbelief = 3
+)
+
+// WithWaiting waits for a resource that does not exist yet, such as one whose
+// CustomResourceDefinition is to be installed later, and lets go of what is cached
+// when it goes away: see reflector.Options.Absence and reflector.Absent.
+//
+// While any informer waits, the metadata of all CustomResourceDefinitions is listed
+// and watched, once for the Factory, so that it goes on within a second of the
+// definition's being ready. Where that is not permitted, the resource is asked for
+// after one second, then two, up to every 30.
+//
+// Without the option a 404 is a failure like others, which is tried again.
+func WithWaiting() Option { return func(r *request) { r.settings.waiting = true } }
+
+// absence knows of a resource what its CustomResourceDefinition tells. It keeps
+// nothing, and may serve several reflectors.
+type absence struct {
+	definitions *informer.Informer[*metav1.PartialObjectMetadata] // running while somebody waits
+	name        string                                            // of the definition
+}
+
+// newDefinitions returns what makes the informer of definitions when it is needed
+// for the first time.
+func (f *Factory) newDefinitions() func() (*informer.Informer[*metav1.PartialObjectMetadata], error) {
+	return sync.OnceValues(func() (*informer.Informer[*metav1.PartialObjectMetadata], error) {
+		return create[*metav1.PartialObjectMetadata](f, &request{key: key{resource: definitions, as: metadataType}})
+	})
+}
+
+// absence makes the Absence of a resource.
+func (f *Factory) absence(resource schema.GroupVersionResource) (reflector.Absence, error) {
+	all, err := f.definitions()
+	if err != nil {
+		return nil, fmt.Errorf("watch of CustomResourceDefinitions: %w", err)
+	}
+	return &absence{definitions: all, name: resource.GroupResource().String()}, nil
+}
+
+// Absent implements reflector.Absence. Objects are let go of only if the definition
+// is known to be gone, or after a while.
+func (a *absence) Absent(tries int, synced bool) bool {
+	if !synced {
+		return true
+	}
+	if exists, known := a.exists(); known {
+		return !exists
+	}
+	return tries >= disbelief
+}
+
+// exists reports whether the definition exists, and whether that is known.
+func (a *absence) exists() (exists, known bool) {
+	definition, exists := a.definitions.Snapshot().Get(a.name)
+	return exists && definition.DeletionTimestamp == nil, a.definitions.Status().Synced
+}
+
+// Await implements reflector.Absence: it waits for a change of the definition, or
+// for some time.
+func (a *absence) Await(ctx context.Context, tries int) {
+	lease, err := a.definitions.Acquire(ctx)
+	if err != nil { // ctx has ended: nobody else runs it
+		return
+	}
+	defer func() { _ = lease.Close() }()
+	began := time.Now()
+	for pause := retryAfter(tries); ; pause = patience - time.Since(began) {
+		snapshot := a.definitions.Snapshot()
+		changed, err := a.definitions.Watch(snapshot, indexer.Key(a.name))
+		if err != nil { // there is no such query
+			return
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-changed.Changed():
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		changed.Stop()
+		exists, known := a.exists()
+		if exists || !known || ctx.Err() != nil || time.Since(began) >= patience {
+			return
+		}
+	}
+}
+
+// retryAfter grows from firstRetry to lastRetry.
+func retryAfter(tries int) time.Duration {
+	pause := firstRetry
+	for ; tries > 1 && pause < lastRetry; tries-- {
+		pause *= 2
+	}
+	return min(pause, lastRetry)
+}
