@@ -60,6 +60,8 @@ func WithoutManagedFields() RESTOption { return func(q *restQuery) { q.dropManag
 
 // WithInterning shares equal strings among objects: namespaces, labels, owners,
 // nodes, images and the like. Up to limit strings are kept for it; zero is 10,000.
+// It saves memory and costs time: strings are then allocated one by one, by the
+// decoders of client-go and jsonv2.
 func WithInterning(limit int) RESTOption {
 	return func(q *restQuery) { q.interned = orDefault(max(0, limit), defaultInterned) }
 }
@@ -74,6 +76,10 @@ func WithInterning(limit int) RESTOption {
 // those that client-go's decoder makes of the same bytes. For
 // *metav1.PartialObjectMetadata the server is asked for metadata only. An object
 // above 64 MiB ends a stream with a *DecodeError.
+//
+// The strings of an object share memory: who keeps one of them for longer than
+// the object should clone it. Its byte slices must not be written to, as nothing
+// in an object that others read.
 //
 // The client makes the requests, under its rate limit for LISTs, and reads error
 // answers, which needs a serializer that knows the encoding; those of client-go's
