@@ -242,3 +242,41 @@ func TestWatchingCostsNothingWhenNobodyDoes(t *testing.T) {
 		t.Errorf("%v allocations after a watch, %v before", after, before)
 	}
 }
+
+// The writer calls index functions before it publishes and, if they are watched,
+// once more after; that is where this test begins its watches.
+func TestAWatchThatBeginsWhileTheWriterTellsIsClosedOnlyByLaterChanges(t *testing.T) {
+	x := newLabelled(t, nil)
+	var begun []*watched
+	spying := false
+	spy := indexer.NewIndex("spy", func(o *object) []int {
+		if spying {
+			w, err := x.Watch(x.Snapshot(), indexer.Key("a"))
+			if err != nil {
+				t.Error(err)
+			}
+			begun = append(begun, &watched{Watch: w, closed: x.Snapshot().ResourceVersion() == "1"})
+		}
+		return []int{1}
+	})
+	if err := x.Define(spy); err != nil {
+		t.Fatal(err)
+	}
+	s := x.Apply(changes{put("a", 1)}, "1")
+	other, err := x.Watch(s, spy.Is(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Stop()
+	spying = true
+	x.Apply(changes{put("a", 2)}, "2")
+	if len(begun) < 2 || begun[len(begun)-1].closed {
+		t.Fatalf("%d watches begun, none after the change was published", len(begun))
+	}
+	for i, w := range begun {
+		if w.isClosed() != w.closed {
+			t.Errorf("closed is %v for watch %d", !w.closed, i)
+		}
+		w.Stop()
+	}
+}
