@@ -70,7 +70,7 @@ func (i *Informer[T]) apply(ctx context.Context, r *run[T]) {
 		i.applyRounds(ctx, r)
 		return
 	}
-	var d differ[T]
+	d := differ[T]{newUID: i.newUID}
 	var batch []deltafifo.Delta[T]
 	for {
 		var err error
@@ -152,6 +152,9 @@ func (i *Informer[T]) publish(decide func(*published[T]) outcome[T]) {
 	}
 	i.state.Store(next)
 	noteDeletions(&i.deletions, out.notices)
+	if syncAt >= 0 && !i.hasSynced() {
+		close(i.first)
+	}
 	wake()
 	if syncAt >= 0 {
 		i.startResyncs()

@@ -38,6 +38,7 @@ type differ[T Object] struct {
 	// overlay is what the deltas so far have done to base. The last delta of a
 	// batch need not be recorded, since nothing looks at it.
 	overlay map[string]present[T]
+	newUID  bool // under a known key is an update
 	record  bool
 	changes []indexer.Change[T] // room for those of the next batch
 }
@@ -140,7 +141,7 @@ func (d *differ[T]) exchange(key string, was present[T], obj T, replacing bool) 
 		return
 	case !was.yes:
 		d.notify(notice[T]{kind: noticeAdd, initial: d.initial, obj: obj})
-	case otherUID(old, obj):
+	case !d.newUID && otherUID(old, obj):
 		d.out.repeated = true
 		d.notify(notice[T]{kind: noticeDelete, key: key, obj: old})
 		d.notify(notice[T]{kind: noticeAdd, initial: d.initial, obj: obj})
@@ -160,7 +161,7 @@ func (d *differ[T]) remove(key string, last T) {
 	if !found {
 		return
 	}
-	exact := isNil(last) || !otherUID(old, last)
+	exact := isNil(last) || d.newUID || !otherUID(old, last)
 	if isNil(last) || !exact {
 		last = old
 	}

@@ -68,6 +68,7 @@
 // list is older than the cache: then the server's history was rewound, and the
 // version may have been given again. Same key
 // and another UID: delete of the old object (Exact false), then add of the new.
+// With Options.NewUIDUpdates that is an update, as any other.
 // Missing: delete (Exact false). Events are not compared, but an ADDED for a
 // known key is an update, and another UID is delete, then add, as above. A
 // DELETED event is a delete with the object that the server sent (Exact true); so

@@ -53,6 +53,10 @@ type Options[T Object] struct {
 	// Nil panics with the *Mutation, as client-go's detector does; a panic
 	// after the call of a handler counts as the handler's.
 	OnMutation func(*Mutation)
+	// NewUIDUpdates tells handlers of another UID under a known key as of an update,
+	// as client-go's informer does, instead of a delete and an add. A DELETED event
+	// then ends whatever has the key. Not for joined Informers.
+	NewUIDUpdates bool
 	// Reflector configures how the collection is listed and watched. Its Name
 	// is taken from here if empty.
 	Reflector reflector.Options
@@ -64,6 +68,8 @@ type Informer[T Object] struct {
 	name       string
 	serial     int64 // its number, in a process
 	maxPending int
+	newUID     bool // updates
+	first      chan struct{}
 	index      *indexer.Indexer[T]
 	parts      []*part[T] // at least one
 	union      *union[T]  // of the parts, used by the apply loop; nil for a single one
@@ -133,6 +139,8 @@ func newCache[T Object](options *Options[T]) (*Informer[T], error) {
 		name:       options.Name,
 		serial:     serials.Add(1),
 		maxPending: options.MaxPending,
+		newUID:     options.NewUIDUpdates,
+		first:      make(chan struct{}),
 		index:      index,
 		writing:    make(chan struct{}, 1),
 		ended:      make(chan struct{}),

@@ -54,6 +54,9 @@ func NewJoined[T Object](parts []Part[T], options Options[T]) (*Informer[T], err
 	if err != nil {
 		return nil, err
 	}
+	if options.NewUIDUpdates {
+		return nil, fmt.Errorf("informer %q: %w: NewUIDUpdates of a joined informer", i.name, ErrInvalidOptions)
+	}
 	if len(parts) == 0 {
 		return nil, fmt.Errorf("informer %q: %w: no parts", i.name, ErrInvalidOptions)
 	}

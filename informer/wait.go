@@ -29,6 +29,19 @@ func (i *Informer[T]) WaitForSync(ctx context.Context) error {
 	return syncError
 }
 
+// Synced is closed when a run has applied its first complete list, before any
+// handler's is. It stays closed when the run ends; Status tells of the current run.
+func (i *Informer[T]) Synced() <-chan struct{} { return i.first }
+
+func (i *Informer[T]) hasSynced() bool {
+	select {
+	case <-i.first:
+		return true
+	default:
+		return false
+	}
+}
+
 // WaitFor waits until the snapshot's resourceVersion is resourceVersion or
 // newer, so that what was written with that version can be read. Errors, which
 // name both versions: ErrInvalidResourceVersion at once, ctx's error, and
