@@ -113,6 +113,8 @@
 // and tells handlers the differences, after what they had not been told before;
 // nothing is told twice. A handler's Synced is not taken back.
 //
+// Edit writes to the cache without a server, for tests and adapters.
+//
 // Code that shares an Informer with others it does not know holds a Lease instead:
 // the first Acquire starts a run, the last Release ends it.
 //
