@@ -102,6 +102,19 @@ func (c *Cacher) DropWatches() int {
 	return len(ended)
 }
 
+// DrainWatches ends all watchers in an orderly way once each has delivered what
+// has happened so far, for a collection that goes away: nobody could ask for the
+// rest later.
+func (c *Cacher) DrainWatches() {
+	c.mu.Lock()
+	all := c.watchers.all()
+	for _, w := range all {
+		c.watchers.drain(w)
+	}
+	c.mu.Unlock()
+	wakeAll(all)
+}
+
 // Compacted says that history before revision must no longer be served: a watch
 // from before it gets 410, as does a list at an older resource version. Open
 // watchers are not harmed.

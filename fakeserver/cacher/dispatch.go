@@ -273,6 +273,11 @@ func (r *registry) endSlow(w *Watcher) {
 		r.end(w)
 		return
 	}
+	r.drain(w)
+}
+
+// drain lets a watcher deliver what it has seen so far and then end.
+func (r *registry) drain(w *Watcher) {
 	r.remove(w)
 	r.leaveOver(w)
 	w.draining = true

@@ -147,6 +147,24 @@ func TestDropWatchesEndsAlsoWhoIsDraining(t *testing.T) {
 	})
 }
 
+func TestDrainWatchesLetsEachDeliverWhatHasHappened(t *testing.T) {
+	inBubble(t, nil, func(r *rig) {
+		r.put("n/a", "")
+		behind := r.watch(WatchOptions{SendInitialEvents: ptr(true)})
+		idle := r.watch(WatchOptions{Predicate: Predicate{Scope: Scope{Namespace: "other"}}, SendInitialEvents: ptr(false)})
+		r.put("n/b", "")
+		synctest.Wait()
+		r.cacher.DrainWatches()
+		r.put("n/c", "")
+		synctest.Wait()
+		r.expect(behind, "ADDED n/a@2", "ADDED n/b@3", "EOF")
+		r.expect(idle, "EOF")
+		if n := len(r.cacher.watchers.draining); n != 0 {
+			t.Errorf("%d still drain", n)
+		}
+	})
+}
+
 func TestOneWatchTooManyIsRefused(t *testing.T) {
 	inBubble(t, func(o *Options) { o.MaxWatchers = 2 }, func(r *rig) {
 		first := r.watch(WatchOptions{SendInitialEvents: ptr(false)})
