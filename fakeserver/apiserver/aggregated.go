@@ -71,7 +71,8 @@ func (d *aggregatedDocuments) get(key aggregatedKey, c *catalog) aggregatedDocum
 // sendAggregated answers /api and /apis in the aggregated form. A client that has
 // the document already is told so.
 func (s *Server) sendAggregated(w http.ResponseWriter, r *http.Request, key aggregatedKey) error {
-	document := s.catalog.aggregated.get(key, s.catalog)
+	catalog := s.served.Load().catalog
+	document := catalog.aggregated.get(key, catalog)
 	if document.err != nil {
 		return document.err
 	}
@@ -117,11 +118,10 @@ func (r *resource) aggregate() discoveryv2.APIResourceDiscovery {
 	responds := func(gvk schema.GroupVersionKind) *metav1.GroupVersionKind {
 		return &metav1.GroupVersionKind{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}
 	}
-	gr := r.gvr.GroupResource()
 	described := discoveryv2.APIResourceDiscovery{
 		Resource: r.gvr.Resource, ResponseKind: responds(r.gvk), Scope: discoveryv2.ScopeCluster,
-		SingularResource: strings.ToLower(r.gvk.Kind), Verbs: r.verbs,
-		ShortNames: shortNames[gr], Categories: categoriesOf(gr),
+		SingularResource: r.singularName(), Verbs: r.verbs,
+		ShortNames: r.shortNames(), Categories: r.categories(),
 	}
 	if r.namespaced {
 		described.Scope = discoveryv2.ScopeNamespace

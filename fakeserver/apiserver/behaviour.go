@@ -113,6 +113,9 @@ func behaviourOf(gr schema.GroupResource, goType reflect.Type) behaviour {
 	case "namespaces":
 		b.validName = validation.NameIsDNSLabel
 		b.prepareCreate, b.prepareUpdate = prepareNamespace, keepNamespaceFinalizers
+	case "customresourcedefinitions.apiextensions.k8s.io":
+		b.needsVersion = true
+		b.prepareCreate, b.prepareUpdate = prepareDefinition, func(next, _ runtime.Object) { noteStored(next) }
 	case "replicationcontrollers":
 		b.orphans = true
 	case "jobs.batch":

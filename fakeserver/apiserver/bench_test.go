@@ -67,8 +67,8 @@ func BenchmarkFrame(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			r := manyPods(b, 1)
-			found, _ := r.catalog.lookup(schema.GroupVersionResource{Version: "v1", Resource: "pods"})
-			item, err := r.collections[found.stored].getObject(b.Context(), cacher.Scope{Namespace: "default", Name: "pod-00000"}, "")
+			found, pods := r.served.Load().find(schema.GroupVersionResource{Version: "v1", Resource: "pods"})
+			item, err := pods.getObject(b.Context(), cacher.Scope{Namespace: "default", Name: "pod-00000"}, "")
 			if err != nil {
 				b.Fatal(err)
 			}

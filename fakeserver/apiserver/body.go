@@ -13,14 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
-	"k8s.io/client-go/kubernetes/scheme"
 )
 
 var (
-	strictJSONCodec = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme.Scheme,
-		scheme.Scheme, jsonserializer.SerializerOptions{Strict: true})
-	strictYAMLCodec = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme.Scheme,
-		scheme.Scheme, jsonserializer.SerializerOptions{Yaml: true, Strict: true})
+	strictJSONCodec = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, kinds,
+		kinds, jsonserializer.SerializerOptions{Strict: true})
+	strictYAMLCodec = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, kinds,
+		kinds, jsonserializer.SerializerOptions{Yaml: true, Strict: true})
 )
 
 // readBody reads at most limit bytes.
@@ -47,6 +46,23 @@ func decodeBody(data []byte, f format, want schema.GroupVersionKind) (obj runtim
 	obj, problems, got, err := decodeKind(data, f, want)
 	if err != nil {
 		return nil, nil, decodeError(err, got, want, data)
+	}
+	return obj, problems, nil
+}
+
+// decodeBody is the function of that name for objects of kind want, which custom
+// ones may be.
+func (q *request) decodeBody(data []byte, f format, want schema.GroupVersionKind) (runtime.Object, []error, error) {
+	v := q.resource.custom
+	if v == nil || want != v.gvk {
+		return decodeBody(data, f, want)
+	}
+	obj, problems, got, err := v.decode(data, f)
+	switch {
+	case err != nil:
+		return nil, nil, decodeError(err, got, want, data)
+	case got.GroupVersion() != want.GroupVersion():
+		return nil, nil, errVersion(got.GroupVersion(), want.GroupVersion())
 	}
 	return obj, problems, nil
 }
@@ -100,7 +116,7 @@ func decodeError(err error, got *schema.GroupVersionKind, want schema.GroupVersi
 
 // isInterpretError: not even the kind could be read.
 func isInterpretError(err error) bool {
-	return strings.HasPrefix(err.Error(), "couldn't get version/kind")
+	return strings.HasPrefix(err.Error(), "couldn't get version/kind") || runtime.IsMissingKind(err)
 }
 
 // summary shows the beginning of a body: as text if it may be JSON.

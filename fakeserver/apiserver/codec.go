@@ -9,11 +9,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/listwatch/listwatch/fakeserver/storage"
 	"github.com/listwatch/listwatch/internal/objectjson"
@@ -23,8 +23,8 @@ import (
 var protobufPrefix = []byte("k8s\x00")
 
 var (
-	protobufCodec = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
-	jsonCodec     = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme.Scheme, scheme.Scheme,
+	protobufCodec = protobuf.NewSerializer(kinds, kinds)
+	jsonCodec     = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, kinds, kinds,
 		jsonserializer.SerializerOptions{})
 )
 
@@ -36,6 +36,9 @@ type protobufMarshaler interface{ Marshal() ([]byte, error) }
 // kind: protobuf where the kind has it, and without resourceVersion, because
 // that is the revision of the write. Equal objects have equal bytes.
 func encodeStored(k *storedKind, obj runtime.Object) ([]byte, error) {
+	if k.custom != nil {
+		return k.custom.encode(obj)
+	}
 	plain := withKind(obj, k.gvk)
 	if accessor, err := meta.Accessor(plain); err == nil && accessor.GetResourceVersion() != "" {
 		if plain == obj {
@@ -61,6 +64,9 @@ func encodeStored(k *storedKind, obj runtime.Object) ([]byte, error) {
 }
 
 func shallowCopy(obj runtime.Object) runtime.Object {
+	if loose, ok := obj.(*unstructured.Unstructured); ok {
+		return shallowLoose(loose)
+	}
 	copied := reflect.New(reflect.TypeOf(obj).Elem())
 	copied.Elem().Set(reflect.ValueOf(obj).Elem())
 	return copied.Interface().(runtime.Object)
@@ -69,6 +75,9 @@ func shallowCopy(obj runtime.Object) runtime.Object {
 // decodeStored is the reverse of encodeStored: a new object, its resourceVersion
 // set to the revision of the write.
 func decodeStored(k *storedKind, kv storage.KeyValue) (runtime.Object, error) {
+	if k.custom != nil {
+		return k.custom.decode(kv)
+	}
 	var obj runtime.Object
 	var err error
 	if bytes.HasPrefix(kv.Value, protobufPrefix) {

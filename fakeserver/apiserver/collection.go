@@ -23,9 +23,11 @@ type collection struct {
 	store  storage.Store
 	tuning cacher.Options // of the cacher
 
-	mu     sync.Mutex // guards making and closed; never held while waiting
-	making *making
-	closed bool
+	mu      sync.Mutex // guards the rest; never held while waiting
+	making  *making
+	closed  bool
+	retired bool // nothing new begins
+	users   int  // requests that have acquired it
 }
 
 // newCollection is the collection of a stored kind.
@@ -109,6 +111,51 @@ func (c *collection) close() {
 	if made := c.existing(); made != nil {
 		made.Close()
 	}
+}
+
+// acquire keeps the cacher from being closed by retire, until release. It fails
+// if it was retired before.
+func (c *collection) acquire() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.retired {
+		return false
+	}
+	c.users++
+	return true
+}
+
+func (c *collection) release() {
+	c.mu.Lock()
+	c.users--
+	last := c.users == 0 && c.retired
+	c.mu.Unlock()
+	if last {
+		c.close()
+	}
+}
+
+// retire lets all watches deliver what has happened and end, and closes the cacher when the
+// requests that use it are over.
+func (c *collection) retire() {
+	c.mu.Lock()
+	c.retired = true
+	idle := c.users == 0
+	c.mu.Unlock()
+	if made := c.existing(); made != nil {
+		made.DrainWatches()
+	}
+	if idle {
+		c.close()
+	}
+}
+
+// isRetired is asked by those who have just opened a watch, which retire may
+// have missed.
+func (c *collection) isRetired() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.retired
 }
 
 func (c *collection) key(namespace, name string) string {

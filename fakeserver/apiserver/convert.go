@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"reflect"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // eventRenames are the fields of a core Event and their names in events.k8s.io.
@@ -43,6 +43,9 @@ func convert(obj runtime.Object, from, to schema.GroupVersionKind) (runtime.Obje
 	if from == to {
 		return obj, nil
 	}
+	if _, ok := obj.(*unstructured.Unstructured); ok {
+		return withKind(obj, to), nil
+	}
 	data, err := json.Marshal(obj)
 	if err == nil {
 		data, err = renameFields(data, renamesFor(from, to))
@@ -50,7 +53,7 @@ func convert(obj runtime.Object, from, to schema.GroupVersionKind) (runtime.Obje
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s as %s: %w", ErrCodec, from, to, err)
 	}
-	converted, err := scheme.Scheme.New(to)
+	converted, err := kinds.New(to)
 	if err == nil {
 		err = json.Unmarshal(data, converted)
 	}
@@ -84,6 +87,11 @@ func renameFields(data []byte, renames map[string]string) ([]byte, error) {
 func withKind(obj runtime.Object, gvk schema.GroupVersionKind) runtime.Object {
 	if obj.GetObjectKind().GroupVersionKind() == gvk {
 		return obj
+	}
+	if loose, ok := obj.(*unstructured.Unstructured); ok {
+		named := shallowLoose(loose)
+		named.SetGroupVersionKind(gvk)
+		return named
 	}
 	copied := reflect.New(reflect.TypeOf(obj).Elem())
 	copied.Elem().Set(reflect.ValueOf(obj).Elem())

@@ -6,8 +6,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/listwatch/listwatch/fakeserver/apiserver/internal/crd"
 )
 
 // setDefaults fills in what a real server does when it reads an object, for the
@@ -15,6 +18,8 @@ import (
 // when it is done again.
 func setDefaults(obj runtime.Object) {
 	switch o := obj.(type) {
+	case *apiextensionsv1.CustomResourceDefinition:
+		crd.SetDefaults(o)
 	case *corev1.Secret:
 		foldStringData(o)
 	case *corev1.Namespace:

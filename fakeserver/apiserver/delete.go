@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,7 +65,7 @@ func decodeDeleteOptions(data []byte, f format, gv schema.GroupVersion) (*metav1
 }
 
 func (s *Server) delete(q *request) error {
-	out, err := negotiateFor(q.Request, objectForms...)
+	out, err := q.negotiate(objectForms...)
 	if err != nil {
 		return err
 	}
@@ -130,6 +131,9 @@ func (s *Server) remove(q *request, namespace, name string, options *metav1.Dele
 			}
 			return result, nil
 		})
+		if err == nil && !again && len(options.DryRun) == 0 {
+			err = s.written(q, name)
+		}
 		if err != nil || !again {
 			return result, err
 		}
@@ -165,6 +169,9 @@ func markDeleted(k *storedKind, next runtime.Object, obj metav1.Object, options 
 		markTime(obj, 0)
 		obj.SetDeletionGracePeriodSeconds(nil) // recorded: namespaces have none
 		ns.Status.Phase = corev1.NamespaceTerminating
+	}
+	if d, ok := next.(*apiextensionsv1.CustomResourceDefinition); ok {
+		return markDefinition(d)
 	}
 	waits := len(finalizers) > 0 || len(specFinalizers(next)) > 0
 	if period := k.behaviour.gracePeriod; period != nil {
@@ -246,7 +253,7 @@ func propagationFinalizers(have []string, options *metav1.DeleteOptions, orphanB
 // deleteCollection deletes what a list finds, and answers with that list. An
 // object that goes away meanwhile is none the less deleted.
 func (s *Server) deleteCollection(q *request) error {
-	out, err := negotiateFor(q.Request, objectForms...)
+	out, err := q.negotiate(objectForms...)
 	if err != nil {
 		return err
 	}

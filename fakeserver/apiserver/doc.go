@@ -1,7 +1,7 @@
 // Package apiserver is the HTTP face of the fake server: discovery, get, list,
 // watch, create, update, patch, apply, delete, /status and /scale of every
-// resource that client-go's generated clientset knows, over one storage.Store and
-// one cacher.Cacher per resource.
+// resource that client-go's generated clientset knows, and of custom resources,
+// over one storage.Store and one cacher.Cacher per resource.
 //
 // Promises: status codes, headers, bodies and error texts are those that a real
 // kube-apiserver 1.37 was recorded to send, as far as this package goes; reads
@@ -28,7 +28,25 @@
 // what is only missing, such as the containers of a pod, is not asked for. Pods
 // can be bound and evicted.
 //
-// Not promised, and not there yet: OpenAPI, custom resources, reviews,
+// A CustomResourceDefinition is followed up before its write is answered: its
+// names are accepted or not, its condition Established is set, and discovery has
+// its resources, which can be used at once. A real server gets there a moment
+// later, in several writes of the status. Custom objects are pruned, defaulted and
+// validated by the schema of the version in which they are sent, read through that
+// of the version for storage, tracked and applied by the types of lists that it
+// names, printed by its columns, selected by its selectable fields, and can be had
+// as JSON and YAML only. What was invalid before a write and is the same after it
+// is let pass, a little more often than by a real server. When the schema changes,
+// watches end in an orderly way and later ones begin with a new history. Deleting a
+// definition deletes its objects, then ends their watches; it waits for their
+// finalizers.
+//
+// Not there for custom resources: rules in CEL (x-kubernetes-validations), which
+// are ignored, conversion by webhooks, whose definitions are refused, and the
+// metadata of embedded objects, which is not looked at. A definition that another
+// server writes to the same store is served only by that one, until a restart.
+//
+// Not promised, and not there yet: OpenAPI, reviews,
 // defaulting and validation of most of what is in specs, addresses for services,
 // admission beyond the life of namespaces, authentication. There are no kubelets:
 // nobody has a log. No controllers run: a namespace that was deleted waits for PUT

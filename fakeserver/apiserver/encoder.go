@@ -47,7 +47,7 @@ func (e encoder) kind() schema.GroupVersionKind {
 func (e encoder) listKind() schema.GroupVersionKind {
 	switch e.out.as {
 	case "":
-		return e.resource.gvk.GroupVersion().WithKind(e.resource.gvk.Kind + "List")
+		return e.resource.listKind()
 	case tableForm:
 		return e.out.metaKind(tableForm)
 	}
@@ -63,7 +63,7 @@ func (e encoder) body(obj runtime.Object) ([]byte, error) {
 		}
 		return encodeBody(partial, e.kind(), e.out.format)
 	}
-	converted, err := convert(obj, e.resource.stored.gvk, e.resource.gvk)
+	converted, err := e.resource.show(obj)
 	if err != nil {
 		return nil, err
 	}

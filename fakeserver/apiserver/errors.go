@@ -18,6 +18,8 @@ var (
 	// ErrCodec is wrapped by errors about objects that cannot be encoded for,
 	// or decoded from, the store, or converted between versions.
 	ErrCodec = errors.New("apiserver: object cannot be converted")
+	// errNewVersion answers a new custom object that has a version already.
+	errNewVersion = errors.New("resourceVersion should not be set on objects to be created")
 	// ErrClosed is wrapped by what a Server answers after Close.
 	ErrClosed = errors.New("apiserver: server is closed")
 )

@@ -94,11 +94,11 @@ func (s *Server) takeFromBudget(q *request, pod *corev1.Pod, dryRun bool) error 
 	if p := pod.Status.Phase; pod.DeletionTimestamp != nil || p == corev1.PodSucceeded || p == corev1.PodFailed || p == corev1.PodPending {
 		return nil
 	}
-	budgets, ok := s.catalog.lookup(budgetResource)
-	if !ok || budgets == nil {
+	budgets, all := s.served.Load().find(budgetResource)
+	if budgets == nil {
 		return nil
 	}
-	names, err := s.budgetsOf(q, s.collections[budgets.stored], pod)
+	names, err := s.budgetsOf(q, all, pod)
 	if err != nil || len(names) == 0 {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s *Server) takeFromBudget(q *request, pod *corev1.Pod, dryRun bool) error 
 		several := errors.New("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")
 		return apierrors.NewInternalError(several)
 	}
-	_, err = s.collections[budgets.stored].change(q.Context(), q.namespace, names[0], func(current record) (outcome, error) {
+	_, err = all.change(q.Context(), q.namespace, names[0], func(current record) (outcome, error) {
 		next, ok := current.object.DeepCopyObject().(*policyv1.PodDisruptionBudget)
 		if !ok {
 			return outcome{}, fmt.Errorf("%w: %T is no PodDisruptionBudget", ErrCodec, current.object)
@@ -115,7 +115,7 @@ func (s *Server) takeFromBudget(q *request, pod *corev1.Pod, dryRun bool) error 
 		if free, err := disrupt(next, pod); err != nil || free || dryRun {
 			return outcome{object: next}, orUnchanged(err)
 		}
-		err := trackFields(tracking{budgets.stored.gvk, "status"}, current.object, shallowCopy(next), next, "kube-apiserver")
+		err := trackFields(tracking{kind: budgets.stored.gvk, subresource: "status"}, current.object, shallowCopy(next), next, "kube-apiserver")
 		return outcome{object: next}, err
 	})
 	return err

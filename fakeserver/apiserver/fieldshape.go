@@ -55,11 +55,11 @@ func trackNew(t tracking, after, target runtime.Object, manager string) error {
 	if err != nil {
 		return err
 	}
-	empty, err := newObject(t.kind)
+	empty, err := t.empty()
 	if err != nil {
 		return err
 	}
-	if len(sent.GetManagedFields()) > 0 { // a PUT says who manages what it creates
+	if len(sent.GetManagedFields()) > 0 || t.custom != nil { // a PUT says who manages what it creates
 		return trackFields(t, empty, after, target, manager)
 	}
 	data, err := json.Marshal(after)

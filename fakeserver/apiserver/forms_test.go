@@ -21,6 +21,7 @@ import (
 	"golang.org/x/net/websocket"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listwatch/listwatch/internal/bubble"
 )
@@ -296,7 +297,8 @@ func TestAnObjectIsEncodedOnceForAllItsReaders(t *testing.T) {
 	r := newRig(t, Options{})
 	r.do("POST", configMaps, `{"metadata":{"name":"a"},"data":{"k":"v"}}`)
 	r.do("GET", configMaps, "") // waits for the cache
-	reader, err := r.collections[r.catalog.byName[""].version("v1").byName["configmaps"].stored].reader(context.Background())
+	_, maps := r.served.Load().find(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"})
+	reader, err := maps.reader(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

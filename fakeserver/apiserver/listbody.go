@@ -123,6 +123,9 @@ func (e encoder) tableList(meta metav1.ListMeta, items []*cacher.Item) (listBody
 	if err != nil {
 		return listBody{}, err
 	}
+	if len(items) == 0 && e.printer().nullRows {
+		return listBody{head: append(bytes.TrimSuffix(head, []byte("[")), "null}"...), size: len(head)}, nil
+	}
 	list := listBody{head: head, tail: []byte("]}"), items: len(items), size: len(head)}
 	rows := make([]row, len(items))
 	for i, item := range items {
@@ -174,6 +177,9 @@ func (e encoder) jsonList(meta metav1.ListMeta, bodies [][]byte) (listBody, erro
 	}
 	head := append(kindPrefix(e.listKind()), `"metadata":`...)
 	head = append(head, data...)
+	if e.out.as == "" && e.resource.custom != nil && meta.Continue == "" {
+		head = append(head[:len(head)-1], `,"continue":""}`...) // recorded: it is there even if empty
+	}
 	if len(bodies) == 0 && e.out.as != "" {
 		return listBody{head: append(head, `,"items":null}`...), size: len(head)}, nil
 	}
@@ -183,7 +189,7 @@ func (e encoder) jsonList(meta metav1.ListMeta, bodies [][]byte) (listBody, erro
 		list.size += len(b) + 1
 	}
 	var strip []byte
-	if e.out.as == "" {
+	if e.out.as == "" && e.resource.custom == nil {
 		strip = kindPrefix(e.kind())
 	}
 	list.append = func(dst []byte, i int) []byte {

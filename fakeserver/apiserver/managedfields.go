@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/applyconfigurations"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -23,13 +22,35 @@ import (
 // making a server, so it is read when something is first written, once per
 // process.
 var fieldSchemas = sync.OnceValue(func() managedfields.TypeConverter {
-	return applyconfigurations.NewTypeConverter(scheme.Scheme)
+	return applyconfigurations.NewTypeConverter(kinds)
 })
 
 // tracking says for which requests a tracker is.
 type tracking struct {
 	kind        schema.GroupVersionKind
 	subresource string
+	custom      *customVersion // nil: it is built in
+}
+
+// tracking is what a request tracks the fields of.
+func (q *request) tracking() tracking {
+	return tracking{kind: q.resource.gvk, subresource: q.subresource, custom: q.resource.custom}
+}
+
+// empty is an object of the kind that nobody has written yet.
+func (t tracking) empty() (runtime.Object, error) {
+	if t.custom != nil {
+		return newLoose(t.kind), nil
+	}
+	return newObject(t.kind)
+}
+
+// decode is decodeKind, or what is in its place for custom objects.
+func (t tracking) decode(data []byte, f format) (runtime.Object, []error, *schema.GroupVersionKind, error) {
+	if t.custom != nil {
+		return t.custom.decode(data, f)
+	}
+	return decodeKind(data, f, t.kind)
 }
 
 // trackers holds a *managedfields.FieldManager for each tracking that was
@@ -38,11 +59,14 @@ var trackers sync.Map
 
 // trackerFor returns the tracker of the managers of fields.
 func trackerFor(t tracking) (*managedfields.FieldManager, error) {
+	if t.custom != nil {
+		return t.custom.of.tracker(t)
+	}
 	if found, ok := trackers.Load(t); ok {
 		return found.(*managedfields.FieldManager), nil
 	}
 	gv := t.kind.GroupVersion()
-	made, err := managedfields.NewDefaultFieldManager(schemaOf(t.kind), versionConverter{}, scheme.Scheme, scheme.Scheme,
+	made, err := managedfields.NewDefaultFieldManager(schemaOf(t.kind), versionConverter{}, kinds, kinds,
 		t.kind, gv, t.subresource, fieldpath.NewExcludeFilterSetMap(map[fieldpath.APIVersion]*fieldpath.Set{
 			fieldpath.APIVersion(gv.String()): resetFields(t),
 		}))
@@ -50,6 +74,21 @@ func trackerFor(t tracking) (*managedfields.FieldManager, error) {
 		return nil, fmt.Errorf("%w: fields of %s: %w", ErrCatalog, t.kind, err)
 	}
 	found, _ := trackers.LoadOrStore(t, made)
+	return found.(*managedfields.FieldManager), nil
+}
+
+// tracker is trackerFor, with the fields that the definition names.
+func (c *customResource) tracker(t tracking) (*managedfields.FieldManager, error) {
+	if found, ok := c.trackers.Load(t); ok {
+		return found.(*managedfields.FieldManager), nil
+	}
+	gv := t.kind.GroupVersion()
+	made, err := managedfields.NewDefaultCRDFieldManager(c.fields, looseConverter{}, looseKinds{}, looseKinds{}, t.kind, gv, t.subresource,
+		fieldpath.NewExcludeFilterSetMap(map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(gv.String()): resetFields(t)}))
+	if err != nil {
+		return nil, fmt.Errorf("%w: fields of %s: %w", ErrCatalog, t.kind, err)
+	}
+	found, _ := c.trackers.LoadOrStore(t, made)
 	return found.(*managedfields.FieldManager), nil
 }
 
@@ -70,6 +109,13 @@ func schemaOf(kind schema.GroupVersionKind) managedfields.TypeConverter {
 // resetFields are those that a request cannot change, so nobody manages them
 // through it.
 func resetFields(t tracking) *fieldpath.Set {
+	switch {
+	case t.custom == nil:
+	case t.subresource == "status":
+		return fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"))
+	case !t.custom.status:
+		return fieldpath.NewSet()
+	}
 	switch t.subresource {
 	case "":
 		return fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
@@ -87,7 +133,7 @@ func (q *request) trackWrite(live, next runtime.Object, manager string) error {
 	if err != nil {
 		return err
 	}
-	of := tracking{q.resource.gvk, q.subresource}
+	of := q.tracking()
 	if live == nil {
 		return trackNew(of, shown, next, manager)
 	}
@@ -120,7 +166,7 @@ func trackFields(t tracking, before, after, target runtime.Object, manager strin
 // shown is obj, which is of the stored kind, as the kind that was asked for. It
 // may share with obj, but not its metadata.
 func (q *request) shown(obj runtime.Object) (runtime.Object, error) {
-	converted, err := convert(obj, q.resource.stored.gvk, q.resource.gvk)
+	converted, err := q.resource.show(obj)
 	if err != nil {
 		return nil, err
 	}
@@ -131,9 +177,18 @@ func (q *request) shown(obj runtime.Object) (runtime.Object, error) {
 	return converted, nil
 }
 
+// show is obj, which is of the stored kind, as an object of the kind of r. It may
+// be obj itself, or share with it.
+func (r *resource) show(obj runtime.Object) (runtime.Object, error) {
+	if r.custom != nil {
+		return r.custom.shownOf(obj)
+	}
+	return convert(obj, r.stored.gvk, r.gvk)
+}
+
 // newObject makes an empty object that says what kind it is of.
 func newObject(kind schema.GroupVersionKind) (runtime.Object, error) {
-	obj, err := scheme.Scheme.New(kind)
+	obj, err := kinds.New(kind)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCodec, err)
 	}
@@ -195,7 +250,7 @@ var _ runtime.ObjectConvertor = versionConverter{}
 func (versionConverter) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
 	from := in.GetObjectKind().GroupVersionKind()
 	if from.Empty() {
-		kinds, _, err := scheme.Scheme.ObjectKinds(in)
+		kinds, _, err := kinds.ObjectKinds(in)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrCodec, err)
 		}
@@ -209,7 +264,7 @@ func (versionConverter) ConvertToVersion(in runtime.Object, target runtime.Group
 	if !ok {
 		return nil, fmt.Errorf("%w: %s as %v", ErrCodec, from, target)
 	}
-	if _, known := scheme.Scheme.AllKnownTypes()[to]; !known {
+	if _, known := kinds.AllKnownTypes()[to]; !known {
 		return nil, runtime.NewNotRegisteredErrForKind("fakeserver", to)
 	}
 	if loose, ok := in.(runtime.Unstructured); ok {
@@ -223,6 +278,22 @@ func (versionConverter) ConvertToVersion(in runtime.Object, target runtime.Group
 		in = typed
 	}
 	return convert(in, from, to)
+}
+
+// looseConverter is versionConverter for custom objects: nothing is lost.
+type looseConverter struct{ versionConverter }
+
+// ConvertToVersion returns in as the same kind of another version.
+func (looseConverter) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	from := in.GetObjectKind().GroupVersionKind()
+	to, ok := target.KindForGroupVersionKinds([]schema.GroupVersionKind{from})
+	if gv, is := target.(schema.GroupVersion); is && !ok {
+		to, ok = gv.WithKind(from.Kind), true
+	}
+	if !ok {
+		return nil, fmt.Errorf("%w: %s as %v", ErrCodec, from, target)
+	}
+	return withKind(in, to), nil
 }
 
 // Convert is part of the interface, and not needed.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,6 +24,9 @@ import (
 
 // validateNew checks an object to be created.
 func validateNew(r *resource, content runtime.Object, obj metav1.Object) error {
+	if r.custom != nil {
+		return r.custom.validate(content, nil, "")
+	}
 	errs := validation.ValidateObjectMetaAccessor(obj, r.namespaced, r.stored.behaviour.nameFunc(), field.NewPath("metadata"))
 	errs = append(errs, validateFinalizers(obj.GetFinalizers())...)
 	return invalid(r, obj.GetName(), append(errs, validateContent(content, nil)...))
@@ -93,7 +97,8 @@ func (c *collection) explainExists(ctx context.Context, obj metav1.Object, exist
 
 // inherit gives next what an update cannot change, from old, and checks the
 // rest of the metadata. Both are of the stored kind.
-func inherit(r *resource, next, old runtime.Object) error {
+func (q *request) inherit(next, old runtime.Object) error {
+	r := q.resource
 	nextMeta, oldMeta, err := accessors(next, old)
 	if err != nil {
 		return err
@@ -110,11 +115,17 @@ func inherit(r *resource, next, old runtime.Object) error {
 	if nextMeta.GetDeletionGracePeriodSeconds() == nil {
 		nextMeta.SetDeletionGracePeriodSeconds(oldMeta.GetDeletionGracePeriodSeconds())
 	}
+	if r.custom != nil {
+		return r.custom.validate(next, old, q.subresource)
+	}
 	path := field.NewPath("metadata")
 	errs := validation.ValidateObjectMetaAccessor(nextMeta, r.namespaced, anyName, path)
 	errs = append(errs, validateFinalizers(nextMeta.GetFinalizers())...)
 	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(nextMeta, oldMeta, path)...)
-	return invalid(r, nextMeta.GetName(), append(errs, validateContent(next, old)...))
+	if q.subresource != "status" || !isDefinition(r.stored.resource) {
+		errs = append(errs, validateContent(next, old)...)
+	}
+	return invalid(r, nextMeta.GetName(), errs)
 }
 
 // anyName: a name that exists was checked when it was created.
@@ -133,7 +144,8 @@ func accessors(a, b runtime.Object) (metav1.Object, metav1.Object, error) {
 }
 
 // countChange bumps the generation if what it counts has changed.
-func countChange(k *storedKind, next, old runtime.Object) {
+func countChange(r *resource, next, old runtime.Object) {
+	k := r.stored
 	if !k.behaviour.generation {
 		return
 	}
@@ -141,7 +153,7 @@ func countChange(k *storedKind, next, old runtime.Object) {
 	if err != nil {
 		return
 	}
-	changed := contentChanged(next, old)
+	changed := r.contentChanged(next, old)
 	if k.behaviour.annotationsCount {
 		changed = changed || !equality.Semantic.DeepEqual(nextMeta.GetAnnotations(), oldMeta.GetAnnotations())
 	}
@@ -150,8 +162,13 @@ func countChange(k *storedKind, next, old runtime.Object) {
 	}
 }
 
-// contentChanged compares everything but metadata and status.
-func contentChanged(a, b runtime.Object) bool {
+// contentChanged compares everything but metadata and, where it is apart, status.
+func (r *resource) contentChanged(a, b runtime.Object) bool {
+	if r.custom != nil {
+		x, ok := a.(*unstructured.Unstructured)
+		y, ok2 := b.(*unstructured.Unstructured)
+		return ok && ok2 && customChanged(x, y, r.custom.status)
+	}
 	va, vb := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
 	for i := range va.NumField() {
 		switch va.Type().Field(i).Name {
@@ -175,6 +192,10 @@ func copyField(dst, src runtime.Object, name string) {
 }
 
 func clearField(obj runtime.Object, name string) {
+	if loose, ok := obj.(*unstructured.Unstructured); ok {
+		delete(loose.Object, strings.ToLower(name))
+		return
+	}
 	if f := reflect.ValueOf(obj).Elem().FieldByName(name); f.IsValid() {
 		f.SetZero()
 	}

@@ -147,7 +147,7 @@ var _ = Describe("metrics of the store", func() {
 
 	It("say -1 of a store that cannot tell", func() {
 		registry := prometheus.NewRegistry()
-		registry.MustRegister(newUsage(struct{ storage.Store }{}, []*storedKind{{}}))
+		registry.MustRegister(newUsage(struct{ storage.Store }{}, func() []*storedKind { return []*storedKind{{}} }))
 		families, err := registry.Gather()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(families).To(HaveLen(3))

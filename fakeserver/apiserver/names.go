@@ -69,6 +69,7 @@ var shortNames = map[schema.GroupResource][]string{
 	{Group: "extensions", Resource: "ingresses"}:                           {"ing"},
 	{Group: "extensions", Resource: "networkpolicies"}:                     {"netpol"},
 	{Group: "extensions", Resource: "replicasets"}:                         {"rs"},
+	{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}: {"crd", "crds"},
 	{Group: "autoscaling", Resource: "horizontalpodautoscalers"}:           {"hpa"},
 	{Group: "batch", Resource: "cronjobs"}:                                 {"cj"},
 	{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}: {"csr"},
@@ -96,7 +97,7 @@ func categoriesOf(gr schema.GroupResource) []string {
 	switch {
 	case inCategoryAll[gr]:
 		return []string{"all"}
-	case gr.Group == "admissionregistration.k8s.io":
+	case gr.Group == "admissionregistration.k8s.io", isDefinition(gr):
 		return []string{"api-extensions"}
 	}
 	return nil

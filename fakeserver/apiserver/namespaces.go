@@ -19,6 +19,11 @@ func specFinalizers(obj runtime.Object) []corev1.FinalizerName {
 
 // admitCreation lets objects be created only in namespaces that exist and stay.
 func (s *Server) admitCreation(q *request, name string) error {
+	if v := q.resource.custom; v != nil {
+		if err := v.of.admit(name); err != nil {
+			return err
+		}
+	}
 	if !q.resource.namespaced || s.options.AnyNamespace {
 		return nil
 	}

@@ -35,7 +35,7 @@ type patch struct {
 
 // patch answers PATCH of an object and of its /status.
 func (s *Server) patch(q *request) error {
-	out, p, err := s.readPatch(q, tracking{q.resource.gvk, q.subresource})
+	out, p, err := s.readPatch(q, q.tracking())
 	if err != nil {
 		return err
 	}
@@ -50,6 +50,7 @@ func (s *Server) patch(q *request) error {
 		return err
 	}
 	p.warn(q.w)
+	q.warnFinalizers(obj)
 	return answer.sendStored(q.w, code, obj)
 }
 
@@ -57,10 +58,13 @@ func (s *Server) patch(q *request) error {
 func (s *Server) readPatch(q *request, of tracking) (output, *patch, error) {
 	mediaType, _, _ := strings.Cut(q.Header.Get("Content-Type"), ";")
 	p := &patch{of: of, mediaType: types.PatchType(mediaType)}
-	if !p.known() {
+	switch {
+	case of.custom != nil && isStrategic(mediaType):
+		return output{}, nil, errCustomPatchType()
+	case !p.known():
 		return output{}, nil, errPatchType()
 	}
-	out, err := negotiateFor(q.Request, objectForms...)
+	out, err := q.negotiate(objectForms...)
 	if err != nil {
 		return out, nil, err
 	}
@@ -83,6 +87,8 @@ func (s *Server) readPatch(q *request, of tracking) (output, *patch, error) {
 	p.validation = options.FieldValidation
 	return out, p, p.wellFormed()
 }
+
+func isStrategic(mediaType string) bool { return mediaType == string(types.StrategicMergePatchType) }
 
 func (p *patch) known() bool {
 	for _, t := range patchTypes {
@@ -130,7 +136,7 @@ func (p *patch) next(q *request, live runtime.Object) (runtime.Object, error) {
 
 // first makes an object that does not exist yet.
 func (p *patch) first(q *request) (runtime.Object, error) {
-	empty, err := newObject(p.of.kind)
+	empty, err := p.of.empty()
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func (p *patch) patched(live runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	obj, unknown, _, err := decodeKind(after, formatJSON, p.of.kind)
+	obj, unknown, _, err := p.of.decode(after, formatJSON)
 	if err != nil {
 		return nil, errPatched(string(after), err)
 	}

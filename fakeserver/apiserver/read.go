@@ -50,7 +50,7 @@ func (q *request) listOptions() (internalversion.ListOptions, error) {
 	if errs := internalvalidation.ValidateListOptions(&options, true); len(errs) > 0 {
 		return options, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
 	}
-	selector, err := q.resource.stored.labels.selectorFor(options.FieldSelector)
+	selector, err := q.resource.fieldLabels().selectorFor(options.FieldSelector)
 	if err != nil {
 		return options, apierrors.NewBadRequest(err.Error())
 	}
@@ -64,6 +64,14 @@ func (q *request) listOptions() (internalversion.ListOptions, error) {
 		return options, q.selectName(&options)
 	}
 	return options, nil
+}
+
+// fieldLabels are the field selectors of the resource.
+func (r *resource) fieldLabels() fieldLabels {
+	if r.custom != nil {
+		return r.custom.labels
+	}
+	return r.stored.labels
 }
 
 // selectName restricts a watch to the object that its path names.
@@ -107,7 +115,7 @@ func requiredName(selector fields.Selector) (string, bool) {
 
 // get answers GET of an object, or of its status, which is the same.
 func (s *Server) get(q *request) error {
-	out, err := negotiateFor(q.Request, objectForms...)
+	out, err := q.negotiate(objectForms...)
 	if err != nil {
 		return err
 	}
@@ -129,6 +137,9 @@ func (s *Server) get(q *request) error {
 // checkForm refuses the form of a list for an object and the reverse.
 func (e encoder) checkForm(isList bool) error {
 	text, kind := "", internalPackage(e.resource.gvk.Group)+"."+e.resource.gvk.Kind
+	if e.resource.custom != nil {
+		kind = "unstructured.Unstructured"
+	}
 	switch {
 	case isList && e.out.as == partialObject:
 		text = fmt.Sprintf("you requested %s, but the requested object is a list (*%sList)", e.out.as, kind)
@@ -141,7 +152,7 @@ func (e encoder) checkForm(isList bool) error {
 }
 
 func (s *Server) list(q *request) error {
-	out, err := negotiateFor(q.Request, objectForms...)
+	out, err := q.negotiate(objectForms...)
 	if err != nil {
 		return err
 	}

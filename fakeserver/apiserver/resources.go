@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // resource is one resource in one version, as it is served under a path.
@@ -27,6 +26,7 @@ type resource struct {
 	scale      *schema.GroupVersionKind // nil: no /scale
 	stable     bool                     // a GA version that a real server still serves
 	stored     *storedKind              // shared by all versions of the resource
+	custom     *customVersion           // nil: it is built in
 }
 
 // storedKind says how the objects of one resource are kept, whatever version
@@ -43,6 +43,7 @@ type storedKind struct {
 	trigger    trigger
 	behaviour  behaviour
 	labels     fieldLabels
+	custom     *customResource // nil: it is built in
 }
 
 // trigger is a field that many watches require one value of. The zero value is
@@ -149,6 +150,7 @@ func buildCatalog() (*catalog, error) {
 		}
 		all = append(all, found...)
 	}
+	all = append(all, definitionsResource())
 	shareStorage(all)
 	return newCatalog(all), nil
 }
@@ -239,7 +241,7 @@ func kindOf(object reflect.Type) (schema.GroupVersionKind, error) {
 	if !ok {
 		return schema.GroupVersionKind{}, fmt.Errorf("%w: %s is no object", ErrCatalog, object)
 	}
-	kinds, _, err := scheme.Scheme.ObjectKinds(value)
+	kinds, _, err := kinds.ObjectKinds(value)
 	if err != nil {
 		return schema.GroupVersionKind{}, fmt.Errorf("%w: %w", ErrCatalog, err)
 	}

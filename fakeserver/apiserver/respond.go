@@ -33,6 +33,26 @@ func negotiateFor(r *http.Request, forms ...string) (output, error) {
 	return out, nil
 }
 
+// negotiate is negotiateFor, without the format that custom objects do not have.
+func (q *request) negotiate(forms ...string) (output, error) {
+	accept := q.Header.Get("Accept")
+	if q.resource.custom == nil || !strings.Contains(accept, formatProtobuf.String()) {
+		return negotiateFor(q.Request, forms...)
+	}
+	var possible []string
+	for element := range strings.SplitSeq(accept, ",") {
+		if !strings.Contains(element, formatProtobuf.String()) || strings.Contains(element, "as=") {
+			possible = append(possible, element)
+		}
+	}
+	if len(possible) == 0 {
+		return output{}, errMediaRange()
+	}
+	r := q.Request.Clone(q.Context())
+	r.Header.Set("Accept", strings.Join(possible, ","))
+	return negotiateFor(r, forms...)
+}
+
 // send writes a whole answer, which nobody may cache.
 func send(w http.ResponseWriter, code int, contentType string, data []byte) {
 	sendAs(w, code, contentType, "no-cache, private", data)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/listwatch/listwatch/fakeserver/cacher"
 )
 
@@ -26,8 +28,9 @@ func (s *Server) route(w *trackingWriter, r *http.Request, t target) error {
 	case targetVersions, targetGroups, targetGroup:
 		return s.serveDiscovery(w, r, t)
 	}
-	group := s.catalog.byName[t.gvr.Group]
-	if group == nil {
+	view := s.served.Load()
+	group := view.catalog.byName[t.gvr.Group]
+	if group == nil || group.custom() && t.kind != targetNowhere && !group.has(t) {
 		sendNotFound(w)
 		return nil
 	}
@@ -40,11 +43,20 @@ func (s *Server) route(w *trackingWriter, r *http.Request, t target) error {
 	if t.gvr == bindingsName && t.name == "" && r.Method == http.MethodPost {
 		t.gvr, t.subresource = podResource, "binding" // the name is in the body
 	}
-	found, _ := s.catalog.lookup(t.gvr)
+	found, objects := view.find(t.gvr)
 	if found == nil {
 		return errNoResource()
 	}
-	q := &request{Request: r, w: w, target: t, resource: found, objects: s.collections[found.stored]}
+	if found.custom != nil {
+		if !objects.acquire() {
+			return s.route(w, r, t) // it was replaced meanwhile
+		}
+		defer objects.release()
+		if found.custom.warning != "" {
+			addWarning(w, found.custom.warning)
+		}
+	}
+	q := &request{Request: r, w: w, target: t, resource: found, objects: objects}
 	w.request = q
 	answer, err := s.choose(q)
 	if err != nil {
@@ -97,6 +109,9 @@ func (s *Server) choose(q *request) (func(*request) error, error) {
 
 func (s *Server) chooseSub(q *request) (func(*request) error, error) {
 	r := q.resource
+	if r.custom != nil && !r.hasSub(q.subresource) {
+		return nil, apierrors.NewNotFound(r.stored.resource, q.name)
+	}
 	switch {
 	case q.subresource == "status" && r.hasStatus:
 		return q.byVerb(map[string]verb{
@@ -131,9 +146,44 @@ type verb struct {
 // byVerb picks the handler for the method, if the resource has the verb.
 func (q *request) byVerb(verbs map[string]verb) (func(*request) error, error) {
 	v, ok := verbs[q.Method]
+	if ok && q.resource.custom != nil { // discovery may not name all that can be done
+		q.verb = v.name
+		return v.answer, nil
+	}
 	if !ok || !slices.Contains(q.resource.verbs, v.name) {
 		return nil, errMethod()
 	}
 	q.verb = v.name
 	return v.answer, nil
+}
+
+// custom says whether all in the group was made by definitions: of those what is
+// not served is as if it were no API.
+func (g *apiGroup) custom() bool {
+	for _, v := range g.versions {
+		for _, r := range v.resources {
+			if r.custom == nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// has says whether the group has what a path below its versions names.
+func (g *apiGroup) has(t target) bool {
+	v := g.version(t.gvr.Version)
+	if v == nil || t.kind == targetVersion {
+		return v != nil
+	}
+	r := v.byName[t.gvr.Resource]
+	switch {
+	case r == nil || t.namespace != "" && !r.namespaced:
+		return false
+	}
+	return !r.namespaced || t.namespace != "" || t.name == ""
+}
+
+func (r *resource) hasSub(name string) bool {
+	return name == "status" && r.hasStatus || name == "scale" && r.scale != nil
 }

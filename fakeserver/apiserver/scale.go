@@ -9,17 +9,21 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// scaleOf shows an object of the stored kind as a Scale of autoscaling/v1.
-func scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
+// scaleKind is the kind of what /scale shows, save for old versions.
+var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+
+// scaleOf shows an object of the stored kind as a Scale of autoscaling/v1. The
+// replicas that a custom object lacks are noReplicas.
+func (q *request) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	accessor, _, err := accessors(obj, obj)
 	if err != nil {
 		return nil, err
@@ -28,6 +32,9 @@ func scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	scale.Name, scale.Namespace = accessor.GetName(), accessor.GetNamespace()
 	scale.UID, scale.ResourceVersion = accessor.GetUID(), accessor.GetResourceVersion()
 	scale.CreationTimestamp = accessor.GetCreationTimestamp()
+	if loose, ok := obj.(*unstructured.Unstructured); ok {
+		return q.resource.custom.showScale(loose, scale)
+	}
 	value := reflect.ValueOf(obj).Elem()
 	if r, ok := fieldOf[*int32](value, "Spec", "Replicas"); ok && r != nil {
 		scale.Spec.Replicas = *r
@@ -57,15 +64,18 @@ func fieldOf[T any](value reflect.Value, names ...string) (T, bool) {
 // sendScale answers with the Scale of obj, in the version that the resource
 // has: the versions before autoscaling/v1 have the selector as a map as well.
 func (q *request) sendScale(out output, obj runtime.Object) error {
-	scale, err := scaleOf(obj)
+	scale, err := q.scaleOf(obj)
 	if err != nil {
 		return err
+	}
+	if scale.Spec.Replicas == noReplicas && q.resource.custom != nil {
+		return apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", q.resource.custom.scale.SpecReplicasPath))
 	}
 	kind := *q.resource.scale
 	if kind.Group == "autoscaling" {
 		return sendObject(q.w, out, http.StatusOK, kind, scale)
 	}
-	old, err := scheme.Scheme.New(kind)
+	old, err := kinds.New(kind)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrCodec, err)
 	}
@@ -165,13 +175,13 @@ func (p *patch) scale(q *request, before *autoscalingv1.Scale) (*autoscalingv1.S
 }
 
 func (q *request) scaleTracking() tracking {
-	return tracking{autoscalingv1.SchemeGroupVersion.WithKind("Scale"), "scale"}
+	return tracking{kind: scaleKind, subresource: "scale"}
 }
 
 // toScale reads a Scale of any version: what it has in common with the others.
 func toScale(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	if scale, ok := obj.(*autoscalingv1.Scale); ok {
-		scale.SetGroupVersionKind(autoscalingv1.SchemeGroupVersion.WithKind("Scale"))
+		scale.SetGroupVersionKind(scaleKind)
 		return scale, nil
 	}
 	replicas, ok := fieldOf[int32](reflect.ValueOf(obj).Elem(), "Spec", "Replicas")
@@ -179,7 +189,7 @@ func toScale(obj runtime.Object) (*autoscalingv1.Scale, error) {
 		return nil, apierrors.NewBadRequest("the scale has no replicas")
 	}
 	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
-	scale.SetGroupVersionKind(autoscalingv1.SchemeGroupVersion.WithKind("Scale"))
+	scale.SetGroupVersionKind(scaleKind)
 	copyField(scale, obj, "ObjectMeta")
 	return scale, nil
 }
@@ -188,11 +198,11 @@ func toScale(obj runtime.Object) (*autoscalingv1.Scale, error) {
 // that change makes of those it has, and with their managers. Everything else
 // that change does is forgotten.
 func (q *request) scaled(live runtime.Object, change func(*autoscalingv1.Scale) (*autoscalingv1.Scale, error)) (runtime.Object, error) {
-	before, err := scaleOf(live)
+	before, err := q.scaleOf(live)
 	if err != nil {
 		return nil, err
 	}
-	before.SetGroupVersionKind(autoscalingv1.SchemeGroupVersion.WithKind("Scale"))
+	before.SetGroupVersionKind(scaleKind)
 	next := live.DeepCopyObject()
 	accessor, _, err := accessors(next, live)
 	if err != nil {
@@ -207,7 +217,7 @@ func (q *request) scaled(live runtime.Object, change func(*autoscalingv1.Scale) 
 	if err != nil {
 		return nil, err
 	}
-	if wanted.Spec.Replicas < 0 {
+	if wanted.Spec.Replicas < 0 && q.resource.custom == nil {
 		return nil, apierrors.NewInvalid(q.resource.scale.GroupKind(), q.name, field.ErrorList{field.Invalid(
 			field.NewPath("spec", "replicas"), wanted.Spec.Replicas, "must be greater than or equal to 0")})
 	}
@@ -216,8 +226,13 @@ func (q *request) scaled(live runtime.Object, change func(*autoscalingv1.Scale) 
 		return nil, fmt.Errorf("%w: %w", ErrCodec, err)
 	}
 	accessor.SetManagedFields(entries)
-	accessor.SetResourceVersion(wanted.ResourceVersion)
+	if wanted.ResourceVersion != "" || q.resource.custom == nil {
+		accessor.SetResourceVersion(wanted.ResourceVersion)
+	}
 	accessor.SetUID(wanted.UID)
+	if loose, ok := next.(*unstructured.Unstructured); ok {
+		return next, q.resource.custom.setReplicas(loose, wanted.Spec.Replicas)
+	}
 	return next, setReplicas(next, wanted.Spec.Replicas)
 }
 
@@ -234,6 +249,9 @@ func setReplicas(obj runtime.Object, replicas int32) error {
 // manages fields of: in the same place in all.
 func (q *request) replicaPaths(entries []metav1.ManagedFieldsEntry) managedfields.ResourcePathMappings {
 	path := fieldpath.MakePathOrDie("spec", "replicas")
+	if v := q.resource.custom; v != nil {
+		return v.of.replicaPaths()
+	}
 	paths := managedfields.ResourcePathMappings{q.resource.gvk.GroupVersion().String(): path}
 	for _, entry := range entries {
 		paths[entry.APIVersion] = path

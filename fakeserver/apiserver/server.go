@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,9 +21,10 @@ import (
 // concurrently.
 type Server struct {
 	options     Options
-	catalog     *catalog
-	collections map[*storedKind]*collection // fixed after New
-	ctx         context.Context             // ends with Close
+	builtin     *catalog
+	served      atomic.Pointer[served]
+	definitions definitions
+	ctx         context.Context // ends with Close
 	cancel      context.CancelFunc
 	metrics     *metrics
 	limits      limits
@@ -40,38 +40,35 @@ var systemNamespaces = []string{
 	corev1.NamespaceDefault, "kube-system", "kube-public", corev1.NamespaceNodeLease,
 }
 
-// New makes a Server and the namespaces that every cluster has. It reads and
-// caches nothing else: what a resource needs is made at its first use. Errors
+// New makes a Server and the namespaces that every cluster has. Of what the
+// store holds it reads only the definitions of custom resources, and caches
+// nothing: what a resource needs is made at its first use. Errors
 // wrap ErrOptions, ErrCatalog or the store's.
 func New(options Options) (*Server, error) {
 	options, err := options.complete()
 	if err != nil {
 		return nil, err
 	}
-	served, err := builtin()
+	catalog, err := builtin()
 	if options.StableOnly && err == nil {
-		served, err = builtinStable()
+		catalog, err = builtinStable()
 	}
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: options, catalog: served, collections: map[*storedKind]*collection{}, metrics: newMetrics()}
-	for _, g := range served.groups {
-		for _, v := range g.versions {
-			for _, r := range v.resources {
-				if s.collections[r.stored] == nil {
-					s.collections[r.stored] = s.newCollection(r.stored)
-				}
-			}
-		}
-	}
-	s.metrics.registry.MustRegister(newUsage(options.Store, slices.Collect(maps.Keys(s.collections))))
+	s := &Server{options: options, builtin: catalog, definitions: newDefinitions(), metrics: newMetrics()}
+	s.served.Store(s.firstServed(catalog))
+	s.metrics.registry.MustRegister(newUsage(options.Store, func() []*storedKind { return s.served.Load().kinds() }))
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, name := range systemNamespaces {
 		if err := s.createSystemNamespace(name); err != nil {
 			s.cancel()
 			return nil, fmt.Errorf("create namespace %s: %w", name, err)
 		}
+	}
+	if err := s.loadDefinitions(); err != nil {
+		s.Close()
+		return nil, err
 	}
 	return s, nil
 }
@@ -91,8 +88,8 @@ func (s *Server) createSystemNamespace(name string) error {
 
 // namespaces is the collection of namespaces, in which others look.
 func (s *Server) namespaces() *collection {
-	r, _ := s.catalog.lookup(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
-	return s.collections[r.stored]
+	_, objects := s.served.Load().find(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
+	return objects
 }
 
 // ServeHTTP answers one request. It returns when the answer is written; for a
@@ -232,7 +229,7 @@ func (s *Server) Close() {
 	s.mu.Unlock()
 	s.cancel()
 	s.running.Wait()
-	for _, c := range s.collections {
+	for _, c := range s.served.Load().collections {
 		c.close()
 	}
 }
@@ -241,7 +238,7 @@ func (s *Server) Close() {
 // server ends them, and returns how many there were.
 func (s *Server) DropWatches() int {
 	dropped := 0
-	for _, c := range s.collections {
+	for _, c := range s.served.Load().collections {
 		if made := c.existing(); made != nil {
 			dropped += made.DropWatches()
 		}
@@ -264,7 +261,7 @@ func (s *Server) Revision(ctx context.Context) (int64, error) {
 // those that are opened later at an older revision. revision must be one that
 // the store has reached.
 func (s *Server) SendBookmarks(revision int64) {
-	for _, c := range s.collections {
+	for _, c := range s.served.Load().collections {
 		if made := c.existing(); made != nil {
 			made.SendBookmarks(uint64(revision))
 		}
@@ -282,7 +279,7 @@ func (s *Server) Compact(ctx context.Context) (int64, error) {
 	if err := s.options.Store.Compact(ctx, revision); err != nil && !errors.Is(err, storage.ErrCompacted) {
 		return 0, fmt.Errorf("compact at %d: %w", revision, err)
 	}
-	for _, c := range s.collections {
+	for _, c := range s.served.Load().collections {
 		if made := c.existing(); made != nil {
 			made.Compacted(revision)
 		}

@@ -109,11 +109,11 @@ type usageTeller interface {
 // asked: a real server asks etcd once a minute.
 type usage struct {
 	store                            storage.Store
-	kinds                            []*storedKind
+	kinds                            func() []*storedKind
 	objects, objectsOf, sizeOf, size *prometheus.Desc
 }
 
-func newUsage(store storage.Store, kinds []*storedKind) *usage {
+func newUsage(store storage.Store, kinds func() []*storedKind) *usage {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
@@ -142,7 +142,7 @@ func (u *usage) Collect(metrics chan<- prometheus.Metric) {
 	if ok {
 		gauge(u.size, store.Size(), "etcd-0") // as a real server calls the first of its stores
 	}
-	for _, kind := range u.kinds {
+	for _, kind := range u.kinds() {
 		used := storage.Usage{Keys: -1, Bytes: -1}
 		if ok {
 			used = store.Usage(kind.prefix)

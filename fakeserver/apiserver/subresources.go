@@ -71,8 +71,8 @@ func (s *Server) podToReach(q *request) (*corev1.Pod, error) {
 
 // errNoKubelet answers what only a kubelet could.
 func (s *Server) errNoKubelet(q *request, pod *corev1.Pod) error {
-	nodes, _ := s.catalog.lookup(schema.GroupVersionResource{Version: "v1", Resource: "nodes"})
-	if _, err := s.collections[nodes.stored].get(q.Context(), "", pod.Spec.NodeName); err != nil {
+	_, nodes := s.served.Load().find(schema.GroupVersionResource{Version: "v1", Resource: "nodes"})
+	if _, err := nodes.get(q.Context(), "", pod.Spec.NodeName); err != nil {
 		return err
 	}
 	return apierrors.NewInternalError(fmt.Errorf("node %s cannot be reached: there are no kubelets here", pod.Spec.NodeName))

@@ -33,13 +33,29 @@ func (e encoder) checkTable() error {
 		e.out.include))
 }
 
-// rowID is that of the cells of a row: they are the same in all versions.
+// rowID is that of the cells of a row: they are the same in all versions of what
+// is built in.
 const rowID = "cells"
+
+func (e encoder) rowID() string {
+	if e.resource.custom != nil {
+		return rowID + " " + e.resource.gvk.Version
+	}
+	return rowID
+}
+
+// printer prints the resource.
+func (e encoder) printer() *printer {
+	if e.resource.custom != nil {
+		return e.resource.custom.printer
+	}
+	return printerOf(e.resource.stored.resource)
+}
 
 // cells encodes what of a row does not depend on the form of its object, with
 // holes for ages.
 func (e encoder) cells(obj runtime.Object) ([]byte, error) {
-	p := printerOf(e.resource.stored.resource)
+	p := e.printer()
 	row, err := appendCells([]byte(`{"cells":`), p.cells(obj))
 	if err != nil || p.conditions == nil {
 		return row, err
@@ -84,7 +100,7 @@ var nullObject = []byte("null")
 
 // itemRow is the row of an item; what is encoded is kept with the item.
 func (e encoder) itemRow(item *cacher.Item) (row, error) {
-	cells, err := item.Encoded(rowID, e.cells)
+	cells, err := item.Encoded(e.rowID(), e.cells)
 	if err != nil {
 		return row{}, err
 	}
@@ -152,7 +168,7 @@ var columnCache sync.Map // *printer to []byte
 
 // columns are the encoded column definitions of the resource.
 func (e encoder) columns() ([]byte, error) {
-	p := printerOf(e.resource.stored.resource)
+	p := e.printer()
 	if known, ok := columnCache.Load(p); ok {
 		return known.([]byte), nil
 	}
@@ -160,6 +176,8 @@ func (e encoder) columns() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCodec, err)
 	}
-	columnCache.Store(p, data)
+	if e.resource.custom == nil { // others come and go
+		columnCache.Store(p, data)
+	}
 	return data, nil
 }

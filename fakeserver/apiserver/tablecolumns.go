@@ -13,6 +13,9 @@ type printer struct {
 	cells func(obj runtime.Object) []any
 	// conditions are nil for most.
 	conditions func(obj runtime.Object) []metav1.TableRowCondition
+	// nullRows: no rows are null, not an empty list. Recorded of kinds that no
+	// printer of kubectl's knows.
+	nullRows bool
 }
 
 // printerOf returns what prints a stored resource.
@@ -23,7 +26,7 @@ func printerOf(gr schema.GroupResource) *printer {
 	return defaultPrinter
 }
 
-var printers = mergePrinters(corePrinters, workloadPrinters, networkPrinters, storagePrinters, policyPrinters)
+var printers = mergePrinters(corePrinters, workloadPrinters, networkPrinters, storagePrinters, policyPrinters, definitionPrinters)
 
 func mergePrinters(all ...map[schema.GroupResource]*printer) map[schema.GroupResource]*printer {
 	merged := map[schema.GroupResource]*printer{}

@@ -62,6 +62,7 @@ func (s *Server) update(q *request) error {
 	if err != nil {
 		return err
 	}
+	q.warnFinalizers(obj)
 	return sub.answer.sendStored(q.w, code, obj)
 }
 
@@ -89,6 +90,9 @@ func (s *Server) carryOut(q *request, p proposal) (runtime.Object, int, error) {
 			return q.settle(q.merge(next, current.object), current, p.dryRun)
 		})
 		if !apierrors.IsNotFound(err) || !p.creates {
+			if err == nil && !p.dryRun {
+				err = s.written(q, q.name)
+			}
 			return result.object, http.StatusOK, err
 		}
 		next, err := p.next(nil)
@@ -104,11 +108,11 @@ func (s *Server) carryOut(q *request, p proposal) (runtime.Object, int, error) {
 
 // settle finishes the new state of an object that is being updated.
 func (q *request) settle(next runtime.Object, current record, dryRun bool) (outcome, error) {
-	if err := inherit(q.resource, next, current.object); err != nil {
+	if err := q.inherit(next, current.object); err != nil {
 		return outcome{}, err
 	}
 	if q.subresource != "status" {
-		countChange(q.resource.stored, next, current.object)
+		countChange(q.resource, next, current.object)
 	}
 	if err := keepTimes(next, current.object); err != nil {
 		return outcome{}, err
@@ -165,6 +169,9 @@ func (q *request) checkVersion(sent runtime.Object, current record) error {
 // merge makes the new state of what was sent and of what the request may not
 // change. It may write to sent.
 func (q *request) merge(sent, old runtime.Object) runtime.Object {
+	if v := q.resource.custom; v != nil {
+		return v.merge(sent, old, q.subresource)
+	}
 	switch q.subresource {
 	case "status":
 		next := old.DeepCopyObject()

@@ -9,6 +9,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/listwatch/listwatch/fakeserver/apiserver/internal/crd"
 )
 
 // validateContent checks what a kind says beyond its metadata: what is there and
@@ -24,6 +27,9 @@ import (
 // when the object is created. Both are of the stored kind.
 func validateContent(next, old runtime.Object) field.ErrorList {
 	switch obj := next.(type) {
+	case *apiextensionsv1.CustomResourceDefinition:
+		before, _ := old.(*apiextensionsv1.CustomResourceDefinition)
+		return crd.Validate(obj, before)
 	case *corev1.ConfigMap:
 		before, _ := old.(*corev1.ConfigMap)
 		return validateConfigMap(obj, before)

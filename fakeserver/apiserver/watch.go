@@ -30,7 +30,7 @@ func (r refusal) Stop()                                      {}
 // watch streams events until the client goes, the timeout passes or the cacher
 // ends the watcher. All of these end the body, which is all that clients see.
 func (s *Server) watch(q *request) error {
-	out, err := negotiateFor(q.Request, objectForms...)
+	out, err := q.negotiate(objectForms...)
 	if err != nil {
 		return err
 	}
@@ -112,6 +112,9 @@ func (q *request) openWatch(ctx context.Context, options internalversion.ListOpt
 		return refusal{io.EOF}, nil
 	case err != nil:
 		return nil, err
+	case q.objects.isRetired():
+		watcher.Stop()
+		return refusal{io.EOF}, nil
 	}
 	return watcher, nil
 }

@@ -29,7 +29,7 @@ type submission struct {
 // that the body must be of.
 func (s *Server) submitted(q *request, want schema.GroupVersionKind, options runtime.Object) (submission, error) {
 	var sub submission
-	out, err := negotiateFor(q.Request, objectForms...)
+	out, err := q.negotiate(objectForms...)
 	if err != nil {
 		return sub, err
 	}
@@ -42,6 +42,9 @@ func (s *Server) submitted(q *request, want schema.GroupVersionKind, options run
 		return sub, err
 	}
 	f, err := bodyFormat(q.Header.Get("Content-Type"))
+	if err == nil && q.resource.custom != nil && f == formatProtobuf {
+		err = errContentType()
+	}
 	if err != nil {
 		return sub, err
 	}
@@ -49,7 +52,7 @@ func (s *Server) submitted(q *request, want schema.GroupVersionKind, options run
 	if err != nil {
 		return sub, err
 	}
-	obj, problems, err := decodeBody(data, f, want)
+	obj, problems, err := q.decodeBody(data, f, want)
 	if err != nil {
 		return sub, err
 	}
@@ -123,6 +126,9 @@ func (s *Server) create(q *request) error {
 	if err := sub.settleNamespace(q); err != nil {
 		return err
 	}
+	if q.resource.custom != nil && sub.meta.GetResourceVersion() != "" {
+		return errNewVersion
+	}
 	if warn := q.resource.stored.behaviour.warnCreate; warn != nil {
 		for _, text := range warn(sub.meta) {
 			addWarning(q.w, text)
@@ -140,12 +146,16 @@ func (s *Server) create(q *request) error {
 	if err != nil {
 		return err
 	}
+	q.warnFinalizers(created)
 	return sub.answer.sendStored(q.w, http.StatusCreated, created)
 }
 
 // toStored makes an object of the stored kind, with its defaults, of one of the
 // kind that was asked for. They may be the same.
 func (q *request) toStored(obj runtime.Object) (runtime.Object, error) {
+	if v := q.resource.custom; v != nil {
+		return v.toStored(obj)
+	}
 	kind := q.resource.stored
 	stored, err := convert(obj, q.resource.gvk, kind.gvk)
 	if err != nil {
@@ -186,7 +196,7 @@ func (s *Server) createObject(q *request, obj runtime.Object, dryRun bool) (runt
 func (s *Server) createNamed(q *request, obj runtime.Object, accessor metav1.Object, dryRun bool) (runtime.Object, error) {
 	kind := q.resource.stored
 	stampNew(kind, accessor)
-	if kind.hasStatus && !kind.behaviour.keepStatus {
+	if q.resource.clearsStatus() {
 		clearField(obj, "Status")
 	}
 	if prepare := kind.behaviour.prepareCreate; prepare != nil {
@@ -209,5 +219,16 @@ func (s *Server) createNamed(q *request, obj runtime.Object, accessor metav1.Obj
 	if apierrors.IsAlreadyExists(err) {
 		return nil, q.objects.explainExists(q.Context(), accessor, err)
 	}
-	return created, err
+	if err != nil {
+		return nil, err
+	}
+	return created, s.written(q, accessor.GetName())
+}
+
+// clearsStatus says whether only /status can set the status.
+func (r *resource) clearsStatus() bool {
+	if r.custom != nil {
+		return r.custom.status
+	}
+	return r.stored.hasStatus && !r.stored.behaviour.keepStatus
 }
