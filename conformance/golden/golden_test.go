@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -109,6 +110,8 @@ func (r *replay) run(t *testing.T, scenario *golden.Scenario) (result golden.Res
 		return golden.Run(t.Context(), *r.target, scenario, r.options)
 	}
 	synctest.Test(t, func(t *testing.T) {
+		// The scenarios have dates in them that must be in the past.
+		time.Sleep(time.Until(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)))
 		server, newErr := fakeserver.New(fakeserver.Options{})
 		if newErr != nil {
 			t.Fatal(newErr)
