@@ -15,7 +15,7 @@ import (
 // informer is made that asks the server for metadata only.
 //
 // The metadata of a typed object shares its maps, slices and strings: reading one
-// allocates some 300 bytes, and keeping it keeps those parts of the object alive.
+// allocates 288 bytes, and keeping it keeps those parts of the object alive.
 // Nothing is kept by the View.
 //
 // Of a typed informer with a transform, or that drops managed fields where this does
@@ -27,9 +27,10 @@ func Metadata(f *Factory, resource schema.GroupVersionResource, options ...Optio
 
 // Unstructured is Metadata for whole objects without a Go type.
 //
-// To convert a typed object takes as long as to decode it (tens of microseconds)
-// and as much memory as it has strings and fields; what is converted is kept as long
-// as somebody uses it, so that two readers get the same object. That is for who
+// To convert a typed object takes as long as to decode it: some 50 microseconds and
+// 22 KB for a Pod of two containers (BenchmarkConversion). What is converted is kept
+// as long as somebody uses it, so that two readers get the same object, at 0.1
+// microseconds. That is for who
 // reads some objects some of the time. Who reads all of them all of the time is
 // better served by an informer of its own: WithOwnCopy. Fields that the Go type does
 // not have are missing from a converted object.
