@@ -40,7 +40,10 @@ func (t DeltaType) String() string {
 // is shared and must not be changed.
 type Delta[T any] struct {
 	Type DeltaType
-	Key  string
+	// Merged says that an Added or Updated stands for older ones as well, whose
+	// objects the consumer will not see.
+	Merged bool
+	Key    string
 	// Object is the state after the change; for Deleted the last state the
 	// server sent.
 	Object T

@@ -66,6 +66,8 @@
 //	Resync           Resync   the older; deltas of a key merge across it (e)
 //	Resync           Replaced both
 //
+// What stands for others, but not for a deletion, is marked as Merged.
+//
 // (a) Not dropped: a server may say ADDED of a key that the consumer already
 // holds, and then dropping both would leave it there for ever.
 // (b) Never an update: it is another object that happens to have the same name.

@@ -72,7 +72,7 @@ func (m *merger[T]) absorb(deltas []Delta[T], older *Delta[T]) bool {
 		newer.Type = Added
 		return false // becomes the head in front of newer
 	default:
-		newer.Type = older.Type
+		newer.Type, newer.Merged = older.Type, true
 		return true
 	}
 }

@@ -112,6 +112,24 @@ func TestMergeRules(t *testing.T) {
 	}
 }
 
+func TestWhatStandsForOlderDeltasIsMarkedAsMerged(t *testing.T) {
+	q := New[string](Options{MaxPending: 4})
+	q.Add("a", "a1", "1")
+	q.Add("b", "b2", "2")
+	q.Update("a", "a3", "3")
+	q.Delete("c", "c4", "4")
+	q.Update("d", "d5", "5")
+	batch, err := q.Pop(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range batch {
+		if want := d.Key == "a"; d.Merged != want {
+			t.Errorf("%s: merged %v", d.Key, d.Merged)
+		}
+	}
+}
+
 func TestNothingIsMergedWhileTheConsumerKeepsUp(t *testing.T) {
 	q := New[string](Options{})
 	ops := []string{"A k 1", "U k 2", "U k 3", "D k 4"}

@@ -35,6 +35,8 @@ type differ[T Object] struct {
 	initial bool
 	// rewound: the replacement at hand is older than what was before it.
 	rewound bool
+	// merged: the delta at hand stands for older ones as well.
+	merged bool
 	// overlay is what the deltas so far have done to base. The last delta of a
 	// batch need not be recorded, since nothing looks at it.
 	overlay map[string]present[T]
@@ -95,7 +97,9 @@ func (d *differ[T]) release() { clear(d.changes) }
 func (d *differ[T]) step(delta *deltafifo.Delta[T]) {
 	switch delta.Type {
 	case deltafifo.Added, deltafifo.Updated:
+		d.merged = delta.Merged
 		d.put(delta.Key, delta.Object, false)
+		d.merged = false
 	case deltafifo.Deleted:
 		d.remove(delta.Key, delta.Object)
 	case deltafifo.Resync: // changes nothing
@@ -148,7 +152,7 @@ func (d *differ[T]) exchange(key string, was present[T], obj T, replacing bool) 
 	case replacing && sameVersion(old, obj) && (!d.rewound || any(old) == any(obj)):
 		return
 	default:
-		d.notify(notice[T]{kind: noticeUpdate, old: old, obj: obj, merged: replacing})
+		d.notify(notice[T]{kind: noticeUpdate, old: old, obj: obj, merged: replacing || d.merged})
 	}
 	d.set(key, present[T]{obj: obj, yes: true})
 }

@@ -3,6 +3,7 @@ package informer
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 )
 
 // labelled sets the label "on" to value.
@@ -159,5 +160,23 @@ func TestALeaveThatOnlyARelistFoundIsNotExact(t *testing.T) {
 		})
 		r.expect(every, "delete a:u1@2")
 		r.expect(latest, "delete a:u1@2")
+	})
+}
+
+func TestALeaveThatWasMergedWithOlderChangesIsNotExact(t *testing.T) {
+	bubble(t, Options[*thing]{MaxPending: 2}, func(t *testing.T, r *rig) {
+		r.from.edit("a", labelled("yes"))
+		h := &recorder{}
+		r.add(h, WithFilter(isOn))
+		r.start()
+		r.expect(h, "initial a:u1@2")
+		r.writing <- struct{}{} // the cache is busy
+		r.from.edit("b", labelled("no"))
+		synctest.Wait()
+		r.from.edit("a", labelled("yes"))
+		r.from.edit("a", labelled("no"))
+		synctest.Wait()
+		<-r.writing
+		r.expect(h, "delete a:u1@2")
 	})
 }

@@ -111,7 +111,9 @@ func (u *union[T]) step(p int, delta *deltafifo.Delta[T]) {
 	}
 	switch delta.Type {
 	case deltafifo.Added, deltafifo.Updated:
+		u.differ.merged = delta.Merged
 		u.put(p, delta.Key, delta.Object, false)
+		u.differ.merged = false
 	case deltafifo.Deleted:
 		u.remove(p, delta)
 	case deltafifo.Replaced:
