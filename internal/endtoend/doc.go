@@ -2,5 +2,11 @@
 // informers against fakeserver over HTTP, beside client-go's own where both
 // should agree. It is the one place where the two halves of the project meet.
 //
+// The random walks (walk_test.go) print the seed of one that fails in its name:
+//
+//	WALK_SEED=123 go test -race ./internal/endtoend -run Weather
+//
+// repeats it, up to the order in which goroutines of one moment run.
+//
 // Promises and non-promises: none. Goroutines: none outside its specs.
 package endtoend
