@@ -77,6 +77,7 @@ func (test relistCase) informer(t testing.TB, pods int, heap *heapSampler) (*inf
 // measureRelist syncs an informer with unchanging pods, then has it relist, and
 // compares the heap before with the largest during it.
 func measureRelist(t testing.TB, test relistCase, pods int) (f relistFigures) {
+	pods -= pods % max(1, test.parts)
 	heap := &heapSampler{}
 	inf, servers := test.informer(t, pods, heap)
 	base := settledHeap()
