@@ -9,7 +9,6 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -44,7 +43,7 @@ func newPodServer(t testing.TB, namespace string, pods int, heap *heapSampler) *
 			Annotations:       map[string]string{"checksum/config": strings.Repeat("0123456789abcdef", 4)},
 			ManagedFields: []metav1.ManagedFieldsEntry{{
 				Manager: "kube-controller-manager", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
-				FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:labels":{` + strings.Repeat(`"f:some-label":{},`, 60) + `"f:last":{}}}}`)},
+				FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{` + strings.Repeat(`"f:some-label":{},`, 60) + `"f:last":{}}}}`),
 			}},
 		},
 		Spec: corev1.PodSpec{NodeName: "node-" + digits, ServiceAccountName: "deployment", RestartPolicy: corev1.RestartPolicyAlways},
@@ -119,7 +118,6 @@ type podBody struct {
 	buffer  bytes.Buffer
 	started bool
 	done    bool
-	closing sync.Once
 }
 
 func (b *podBody) Close() error { return nil }
