@@ -5,6 +5,10 @@
 //
 // docs/migrating.md of the repository says how to switch, and back.
 //
+// NewSharedIndexInformer is what controller-runtime's cache.Options.NewInformer wants.
+// Register has a generated factory hand out our informers; factories for the dynamic
+// and the metadata client are functions of their own.
+//
 // # What is kept
 //
 // The contract of cache.SharedIndexInformer of client-go v0.37, all of it but for
@@ -64,6 +68,7 @@
 //
 // All methods may be called from anywhere, also from handlers; but Run and
 // cache.ShutDownEventHandler of a handler not from itself. Goroutines: those of an
-// Informer, and none of its own: while it runs one for each handler and one more,
+// Informer, and none of its own (but one for each informer that a factory by resource
+// starts): while it runs one for each handler and one more,
 // where client-go has two for each handler and five more.
 package clientgo

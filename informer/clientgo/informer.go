@@ -97,7 +97,8 @@ func detectsMutations() bool {
 // WaitFor, Status, Explain, Watch and all else that client-go's interface does not
 // have. Only s may run it. false if s is of another make.
 func Of(s cache.SharedInformer) (*informer.Informer[Object], bool) {
-	ours, ok := s.(*sharedIndexInformer)
+	// Not by the type of s, which wrappers like that of generated factories hide.
+	ours, ok := s.GetStore().(*store)
 	if !ok {
 		return nil, false
 	}
