@@ -118,8 +118,11 @@ func behaviourOf(gr schema.GroupResource, goType reflect.Type) behaviour {
 		b.prepareCreate, b.prepareUpdate = prepareDefinition, func(next, _ runtime.Object) { noteStored(next) }
 	case "replicationcontrollers":
 		b.orphans = true
+	case "daemonsets.apps":
+		b.prepareUpdate = countTemplate
 	case "jobs.batch":
 		b.orphans = true
+		b.prepareCreate = selectJob
 		b.warnDelete = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background " +
 			"to remove them or set propagationPolicy=Orphan to suppress this warning"
 	case "persistentvolumes":

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -90,6 +91,9 @@ func decodeStored(k *storedKind, kv storage.KeyValue) (runtime.Object, error) {
 	}
 	if reflect.TypeOf(obj).Elem() != k.goType {
 		return nil, fmt.Errorf("%w: decode %s: %T is no %s", ErrCodec, kv.Key, obj, k.gvk)
+	}
+	if set, ok := obj.(*appsv1.StatefulSet); ok {
+		typeClaims(set.Spec.VolumeClaimTemplates)
 	}
 	accessor, err := meta.Accessor(obj)
 	if err != nil {

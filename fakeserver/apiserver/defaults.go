@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -41,7 +42,14 @@ func setDefaults(obj runtime.Object) {
 	case *appsv1.DaemonSet:
 		setDefault(&o.Spec.RevisionHistoryLimit, 10)
 		daemonDefaults(o)
+		if o.Annotations[appsv1.DeprecatedTemplateGeneration] == "" {
+			setTemplateCount(o, 1)
+		}
 		podDefaults(&o.Spec.Template.Spec)
+	case *batchv1.Job:
+		jobDefaults(o)
+	case *batchv1.CronJob:
+		cronJobDefaults(&o.Spec)
 	case *appsv1.ReplicaSet:
 		setDefault(&o.Spec.Replicas, 1)
 		podDefaults(&o.Spec.Template.Spec)
@@ -167,9 +175,9 @@ func statefulDefaults(spec *appsv1.StatefulSetSpec) {
 		setDefault(&spec.UpdateStrategy.RollingUpdate.Partition, 0)
 		setDefault(&spec.UpdateStrategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
 	}
+	typeClaims(spec.VolumeClaimTemplates)
 	for i := range spec.VolumeClaimTemplates {
 		claim := &spec.VolumeClaimTemplates[i]
-		claim.APIVersion, claim.Kind = "v1", "PersistentVolumeClaim"
 		setDefault(&claim.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
 		setText(&claim.Status.Phase, corev1.ClaimPending)
 	}

@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -37,6 +39,9 @@ func TestDefaultsAreTheSameWhenSetAgain(t *testing.T) {
 		&appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Template: template, VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{}}}},
 		&appsv1.DaemonSet{Spec: appsv1.DaemonSetSpec{Template: template}},
 		&appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Template: template}},
+		&batchv1.Job{Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}}}},
+		&batchv1.Job{Spec: batchv1.JobSpec{BackoffLimitPerIndex: new(int32), PodFailurePolicy: &batchv1.PodFailurePolicy{}}},
+		&batchv1.CronJob{Spec: batchv1.CronJobSpec{JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: template}}}},
 		&rbacv1.RoleBinding{Subjects: []rbacv1.Subject{{Kind: "User"}, {Kind: "ServiceAccount"}}},
 	} {
 		first := obj.DeepCopyObject()
@@ -76,6 +81,34 @@ func TestTheQualityOfServiceFollowsTheResources(t *testing.T) {
 		spec := &corev1.PodSpec{Containers: []corev1.Container{{Resources: c.resources}}}
 		if got := qosClassOf(spec); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.resources, got, c.want)
+		}
+	}
+}
+
+func TestAJobFindsItsPodsByItsUID(t *testing.T) {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", UID: "u"}}
+	selectJob(job)
+	want := map[string]string{batchv1.ControllerUidLabel: "u", batchv1.JobNameLabel: "j", "controller-uid": "u", "job-name": "j"}
+	if !reflect.DeepEqual(job.Labels, want) || !reflect.DeepEqual(job.Spec.Template.Labels, want) ||
+		!reflect.DeepEqual(job.Spec.Selector.MatchLabels, map[string]string{batchv1.ControllerUidLabel: "u"}) {
+		t.Errorf("got %+v", job)
+	}
+	chosen := &batchv1.Job{Spec: batchv1.JobSpec{ManualSelector: new(bool)}}
+	*chosen.Spec.ManualSelector = true
+	if selectJob(chosen); chosen.Spec.Selector != nil || chosen.Labels != nil {
+		t.Errorf("one that says how: %+v", chosen)
+	}
+}
+
+func TestChangesOfADaemonSetsTemplateAreCounted(t *testing.T) {
+	old := &appsv1.DaemonSet{}
+	setDefaults(old)
+	same, other := old.DeepCopy(), old.DeepCopy()
+	other.Spec.Template.Labels = map[string]string{"a": "b"}
+	other.Annotations = nil
+	for want, next := range map[string]*appsv1.DaemonSet{"1": same, "2": other} {
+		if countTemplate(next, old); next.Annotations[appsv1.DeprecatedTemplateGeneration] != want {
+			t.Errorf("got %v, want %s", next.Annotations, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -53,6 +54,11 @@ func validateContent(next, old runtime.Object) field.ErrorList {
 		if before, ok := old.(*rbacv1.ClusterRoleBinding); ok {
 			return validateRoleRef(obj.RoleRef, before.RoleRef)
 		}
+	case *batchv1.Job:
+		before, _ := old.(*batchv1.Job)
+		return validateJob(obj, before)
+	case *batchv1.CronJob:
+		return validateCronJob(&obj.Spec)
 	case *appsv1.Deployment:
 		errs := validateTemplate(obj.Spec.Selector, &obj.Spec.Template)
 		if before, ok := old.(*appsv1.Deployment); ok {

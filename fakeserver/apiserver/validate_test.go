@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -17,6 +18,12 @@ func podOf(change func(spec *corev1.PodSpec)) *corev1.Pod {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "one"}}}}
 	change(&pod.Spec)
 	return pod
+}
+
+func jobOf(policy corev1.RestartPolicy, completions int32) *batchv1.Job {
+	return &batchv1.Job{Spec: batchv1.JobSpec{Completions: &completions, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		RestartPolicy: policy, Containers: []corev1.Container{{Name: "c", Image: "i"}},
+	}}}}
 }
 
 func asItIs(*corev1.PodSpec) {}
@@ -40,6 +47,13 @@ func TestObjectsThatCannotBeAreRefused(t *testing.T) {
 		{"no account", &corev1.Secret{Type: corev1.SecretTypeServiceAccountToken}, nil, []string{"metadata.annotations[kubernetes.io/service-account.name]: Required"}},
 		{"no JSON", &corev1.Secret{Type: corev1.SecretTypeDockercfg, Data: map[string][]byte{corev1.DockerConfigKey: []byte("x")}}, nil, []string{"data[.dockercfg]: Invalid value: \"<secret"}},
 		{"a lease", &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{LeaseDurationSeconds: &zero, LeaseTransitions: &minus}}, nil, []string{"spec.leaseDurationSeconds: Invalid", "spec.leaseTransitions: Invalid"}},
+		{"a job", jobOf(corev1.RestartPolicyNever, 1), jobOf(corev1.RestartPolicyNever, 1), nil},
+		{"a job without end", jobOf(corev1.RestartPolicyAlways, 1), nil, []string{"spec.template.spec.restartPolicy: Required"}},
+		{"more completions", jobOf(corev1.RestartPolicyNever, 2), jobOf(corev1.RestartPolicyNever, 1), []string{"spec.completions: Invalid value: 2: field is immutable"}},
+		{"another job", jobOf(corev1.RestartPolicyOnFailure, 1), jobOf(corev1.RestartPolicyNever, 1), []string{"spec.template: Invalid"}},
+		{"a schedule", &batchv1.CronJob{Spec: batchv1.CronJobSpec{Schedule: "1 2 3"}}, nil, []string{"spec.schedule: Invalid value: \"1 2 3\": expected exactly 5"}},
+		{"a nickname", &batchv1.CronJob{Spec: batchv1.CronJobSpec{Schedule: "@daily"}}, nil, nil},
+		{"a profile", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"seccomp.security.alpha.kubernetes.io/pod": "x"}}}, nil, []string{"metadata.annotations.seccomp"}},
 		{"no verbs", &rbacv1.ClusterRole{Rules: []rbacv1.PolicyRule{{}}}, nil, []string{"rules[0].verbs: Required"}},
 		{"another role", &rbacv1.RoleBinding{RoleRef: rbacv1.RoleRef{Name: "a"}}, &rbacv1.RoleBinding{}, []string{"roleRef: Invalid value: {\"APIGroup\""}},
 		{"another selector", &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Selector: metav1.AddLabelToSelector(&metav1.LabelSelector{}, "a", "b")}}, &appsv1.Deployment{}, []string{"spec.template.metadata.labels: Invalid", "spec.selector: Invalid"}},

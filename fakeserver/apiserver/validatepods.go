@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -23,7 +24,7 @@ const mayChange = "pod updates may not change fields other than `spec.containers
 func validatePod(next, old *corev1.Pod) field.ErrorList {
 	path := field.NewPath("spec")
 	if old == nil {
-		return validatePodSpec(&next.Spec, path)
+		return append(validateSeccomp(next.Annotations), validatePodSpec(&next.Spec, path)...)
 	}
 	var errs field.ErrorList
 	if next.Status.NominatedNodeName != old.Status.NominatedNodeName && next.Spec.NodeName != "" && next.Status.NominatedNodeName != "" {
@@ -216,4 +217,16 @@ func warnPod(obj metav1.Object) []string {
 		}
 	}
 	return warnings
+}
+
+// validateSeccomp checks the annotation that chose a profile before there was a
+// field for it.
+func validateSeccomp(annotations map[string]string) field.ErrorList {
+	//lint:ignore SA1019 the annotation is still checked
+	const key = corev1.SeccompPodAnnotationKey
+	profile, set := annotations[key]
+	if !set || profile == "unconfined" || profile == "runtime/default" || profile == "docker/default" || strings.HasPrefix(profile, "localhost/") {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Child(key), profile, "must be a valid seccomp profile")}
 }
