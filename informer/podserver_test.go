@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"runtime/metrics"
 	"strconv"
 	"strings"
@@ -163,15 +164,23 @@ func (b *podBody) pod() {
 	}
 }
 
-// heapSampler keeps the largest size of the heap that it saw, garbage included.
+// heapSampler keeps the largest size of the heap that it saw.
 type heapSampler struct {
-	calls atomic.Int64
-	peak  atomic.Uint64
+	collect bool // garbage first; else it counts
+	calls   atomic.Int64
+	peak    atomic.Uint64
 }
 
 func (h *heapSampler) sample() {
-	if h.calls.Add(1)%16 != 0 {
+	every := int64(16)
+	if h.collect {
+		every = 128
+	}
+	if h.calls.Add(1)%every != 0 {
 		return
+	}
+	if h.collect {
+		runtime.GC()
 	}
 	now := heapNow()
 	for {
