@@ -53,8 +53,15 @@ func (m machine) event(s state, in input) (state, []effect) {
 		}
 		return s, []effect{{kind: effectBookmark, resourceVersion: event.resourceVersion}, {kind: effectNext}}
 	}
+	s.objectEvent(event)
+	return s, effectsDeliver
+}
+
+// objectEvent takes in an event of an object while watching. All that is to be done
+// is to deliver it. Apart from step because events are many, and a state is large.
+func (s *state) objectEvent(event eventInput) {
 	if s.stream.replaying && event.eventType == watch.Added {
-		return s, effectsDeliver
+		return
 	}
 	s.stream.replaying = false
 	if event.resourceVersion == "" { // a fake that knows no versions: the event itself must do
@@ -62,7 +69,6 @@ func (m machine) event(s state, in input) (state, []effect) {
 	} else {
 		s.advance(event.resourceVersion)
 	}
-	return s, effectsDeliver
 }
 
 // advance moves the resourceVersion, never back, and reports whether it moved.

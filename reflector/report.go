@@ -12,7 +12,7 @@ func (d *driver[T]) report(before, after state, in input) {
 	// An orderly end that the next watch follows at once is no failure.
 	failed := in.kind == inputFailed && (in.failure.class != classEnded || after.phase != Watching)
 	if in.kind == inputEvent {
-		d.reportEvent(after, in)
+		d.reportEvent(&after, &in)
 	}
 	entry, lost := disconnect(before, after, in)
 	if !failed && !lost && before.phase == after.phase {
@@ -43,7 +43,7 @@ func (d *driver[T]) report(before, after state, in input) {
 }
 
 // reportEvent publishes what an event changes, which are too many for more.
-func (d *driver[T]) reportEvent(after state, in input) {
+func (d *driver[T]) reportEvent(after *state, in *input) {
 	d.tracker.mu.Lock()
 	defer d.tracker.mu.Unlock()
 	s := &d.tracker.status

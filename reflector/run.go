@@ -56,11 +56,8 @@ func (r *Reflector[T]) run(ctx context.Context) error {
 
 // ask does the effect that brings the next input.
 func (d *driver[T]) ask(e effect) input {
-	if d.ctx.Err() != nil { // a source that never waits must not outrun the stop
-		return input{kind: inputStop}
-	}
-	if d.mayBeForced() && d.forcing.take() {
-		return input{kind: inputForced}
+	if in, yes := d.interrupted(); yes { // a source that never waits must not outrun it
+		return in
 	}
 	switch {
 	case e.kind == effectList:
@@ -70,11 +67,43 @@ func (d *driver[T]) ask(e effect) input {
 	case e.kind == effectNext && d.listing != nil:
 		return d.nextPart()
 	case e.kind == effectNext:
-		return d.next()
+		return d.follow()
 	case e.kind == effectAwait:
 		return d.await(e)
 	default:
 		return d.wait(e.delay)
+	}
+}
+
+// interrupted reports whether there is an input already, whatever is asked for.
+func (d *driver[T]) interrupted() (in input, yes bool) {
+	if d.ctx.Err() != nil {
+		return input{kind: inputStop}, true
+	}
+	if d.mayBeForced() && d.forcing.take() {
+		return input{kind: inputForced}, true
+	}
+	return in, false
+}
+
+// follow reads the stream. While watching it does by itself what step, perform and
+// report would do with the events of objects, which are too many for more, up to
+// another input.
+func (d *driver[T]) follow() input {
+	for {
+		in := d.next()
+		if d.state.phase != Watching || in.kind != inputEvent || in.event.eventType == watch.Bookmark {
+			return in
+		}
+		in.at = time.Now()
+		d.deliver(&d.event)
+		d.state.objectEvent(in.event)
+		d.reportEvent(&d.state, &in)
+		if d.stream.ctx.Err() != nil { // which every interruption ends
+			if in, yes := d.interrupted(); yes {
+				return in
+			}
+		}
 	}
 }
 
@@ -87,7 +116,7 @@ func (d *driver[T]) perform(e effect) {
 		d.log.Info("Server's history went back: the collection is replaced by an older one")
 		d.tracker.update(func(s *Status) { s.Rewinds++ })
 	case effectDeliver:
-		d.deliver(d.event)
+		d.deliver(&d.event)
 	default:
 		d.replace(e)
 	}
@@ -108,8 +137,8 @@ func (d *driver[T]) replace(e effect) {
 		d.sink.EndReplace(e.resourceVersion)
 		d.ended(e)
 	case effectRelease:
-		for _, event := range d.held {
-			d.deliver(event)
+		for k := range d.held {
+			d.deliver(&d.held[k])
 		}
 		d.held = nil
 	case effectAbort:
@@ -122,7 +151,7 @@ func (d *driver[T]) replace(e effect) {
 }
 
 // deliver hands an event of an object to the Sink.
-func (d *driver[T]) deliver(event Event[T]) {
+func (d *driver[T]) deliver(event *Event[T]) {
 	switch event.Type {
 	case watch.Added:
 		d.sink.Add(event.Object)
