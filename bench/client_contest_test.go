@@ -18,32 +18,39 @@ type contest struct {
 	every int
 }
 
-// contestTime is how long a contest lasts.
-const contestTime = 300 * time.Millisecond
+// contestTime is how long a contest lasts, once all take part in it: several times as
+// long as nine goroutines need to have their turn on two cores.
+const contestTime = 500 * time.Millisecond
+
+// phases of a contest.
+const (
+	warmingUp = iota
+	measured
+	over
+)
 
 // result of a contest. Rates are per second, latencies in microseconds.
 type result struct{ reads, writes, readP99, readMax, writeP99 float64 }
 
 func (c contest) run() result {
-	var stop atomic.Bool
+	var phase atomic.Int32
 	var reads atomic.Int64
-	var all sync.WaitGroup
+	var all, reading sync.WaitGroup
 	latencies := make([][]time.Duration, c.readers)
+	reading.Add(c.readers)
 	for r := range c.readers {
 		all.Go(func() {
-			n := 0
-			for i := r * 7919; !stop.Load(); i++ {
-				if n++; n%c.every != 0 {
-					c.read(i)
-					continue
-				}
-				began := time.Now()
-				c.read(i)
-				latencies[r] = append(latencies[r], time.Since(began))
-			}
+			c.read(r)
+			reading.Done()
+			n, some := c.reads(r*7919, &phase)
 			reads.Add(int64(n))
+			latencies[r] = some
 		})
 	}
+	// A writer that is alone until the last reader has had its first turn makes more
+	// writes meanwhile than it does beside them in all the time.
+	reading.Wait()
+	phase.Store(measured)
 	var writes []time.Duration
 	began := time.Now()
 	for i := 0; time.Since(began) < contestTime; i++ {
@@ -52,12 +59,33 @@ func (c contest) run() result {
 		writes = append(writes, time.Since(start))
 	}
 	took := time.Since(began).Seconds()
-	stop.Store(true)
+	phase.Store(over)
 	all.Wait()
 	waits := slices.Concat(latencies...)
 	return result{
 		reads: float64(reads.Load()) / took, writes: float64(len(writes)) / took,
 		readP99: percentile(waits, 0.99), readMax: percentile(waits, 1), writeP99: percentile(writes, 0.99),
+	}
+}
+
+// reads reads from i on until the contest is over, and returns how often it did so
+// since it began, and how long some of that took.
+func (c contest) reads(i int, phase *atomic.Int32) (n int, some []time.Duration) {
+	for ; ; i++ {
+		switch phase.Load() {
+		case over:
+			return n, some
+		case warmingUp:
+			c.read(i)
+			continue
+		}
+		if n++; n%c.every != 0 {
+			c.read(i)
+			continue
+		}
+		began := time.Now()
+		c.read(i)
+		some = append(some, time.Since(began))
 	}
 }
 
