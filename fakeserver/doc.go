@@ -45,6 +45,6 @@
 // bubble, New must be called in the bubble.
 //
 // Goroutines: one for the in-memory listener, two for each call of Listen, and
-// net/http's own for each open connection; one for each open websocket; one feed for each resource in use
-// (package cacher).
+// net/http's own for each open connection; one for each open websocket; one feed
+// for each resource in use (package cacher).
 package fakeserver

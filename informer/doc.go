@@ -66,13 +66,13 @@
 // A complete list (the first, and any relist) is compared with the cache. Same
 // UID and resourceVersion: the cached object stays and nobody is told, unless the
 // list is older than the cache: then the server's history was rewound, and the
-// version may have been given again. Same key
-// and another UID: delete of the old object (Exact false), then add of the new.
-// With Options.NewUIDUpdates that is an update, as any other.
-// Missing: delete (Exact false). Events are not compared, but an ADDED for a
-// known key is an update, and another UID is delete, then add, as above. A
-// DELETED event is a delete with the object that the server sent (Exact true); so
-// is an event of an object that the transform drops, with the cached object.
+// version may have been given again. Same key and another UID: delete of the old
+// object (Exact false), then add of the new; with Options.NewUIDUpdates that is an
+// update, as any other. Missing: delete (Exact false). Events are not compared, but
+// an ADDED for a known key is an update, and another UID is delete, then add, as
+// above. A DELETED event is a delete with the object that the server sent (Exact
+// true); so is an event of an object that the transform drops, with the cached
+// object.
 // Objects without a UID count as the same, objects without a resourceVersion as
 // changed: that is the price of a transform that removes either. One that makes
 // it another, or changes the name, fails for that object.
@@ -80,15 +80,26 @@
 // # Other than client-go's informer
 //
 // conformance/differential compares the two. Besides what package reflector
-// says, deliberately: a relist tells nobody of unchanged objects; the transform
-// runs once for an object of a watch-list too, and an object that it fails for
-// does not keep the others out; another UID under one key is a delete and an
-// add, and a DELETED event with another UID than the cached object's is a delete
-// of that one, not exact; a deletion of an object that a handler was not told of
-// is not told either; a handler has the resync period that it asks for, whatever
-// the others have, a period below a second is refused, and a relist does not put
-// a resync off; the snapshot's version goes back only with a list; Run may be
-// called again.
+// says, deliberately,
+//
+//   - a relist tells nobody of unchanged objects, unless the server's history
+//     went back, which is noticed: then all of them count as changed;
+//   - the transform runs once for an object of a watch-list too, and an object
+//     that it fails for does not keep the others out;
+//   - an index function that fails or panics costs its object its place in that
+//     index, and nothing else;
+//   - another UID under one key is a delete and an add, and a DELETED event with
+//     another UID than the cached object's is a delete of that one, not exact;
+//   - what comes with a delete is the last state, with its type, and whether its
+//     end was seen (Deleted), not either that or a tombstone;
+//   - a deletion of an object that a handler was not told of is not told either;
+//   - a slow handler costs one log that all handlers share instead of a buffer of
+//     its own, or with WithLatestOnly memory that has a bound;
+//   - a handler has the resync period that it asks for, whatever the others have,
+//     a period below a second is refused, and a relist does not put a resync off;
+//   - WaitForSync returns an error that says what is wrong, not false;
+//   - the snapshot's version goes back only with a list;
+//   - Run may be called again.
 //
 // # Reading one's own writes
 //
@@ -165,7 +176,8 @@
 //
 // Goroutines: 1 + handlers while Run runs (the apply loop, and one for each
 // handler), besides the caller of Run, which serves the reflector (one more if a
-// Lease started it), and what the source needs; of a joined Informer one more for the reflector of each part. None
-// before and after. Events needs none. One timer, while a handler is called or
-// wants a resync; what it starts is over when Run returns.
+// Lease started it), and what the source needs; of a joined Informer one more for
+// the reflector of each part. None before and after. Events needs none. One timer,
+// while a handler is called or wants a resync; what it starts is over when Run
+// returns.
 package informer

@@ -81,7 +81,8 @@
 // None of its own: Run works in its caller's goroutine, timeouts are timers. A
 // stream or LIST of FromREST has one that reads and cuts, one more while it asks
 // for a page ahead of need, and up to GOMAXPROCS-1 that decode while the reader
-// lags; all are gone when its Close returns. A stream from client-go has one or two, which are gone when its Close returns
-// (a watch.Interface that breaks its contract and does not close its channel
-// after Stop is given a second, then left alone).
+// lags; all are gone when its Close returns. A stream from client-go has one or
+// two, which are gone when its Close returns (a watch.Interface that breaks its
+// contract and does not close its channel after Stop is given a second, then left
+// alone).
 package reflector

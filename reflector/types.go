@@ -69,9 +69,10 @@ type Source[T Object] interface {
 // Stream is an open watch, read by one goroutine.
 type Stream[T any] interface {
 	// Next waits for the next event. After an error the stream is of no more
-	// use, unless it wraps ErrWrongType, which concerns one event only. io.EOF says that the server ended it in an orderly way,
-	// *apierrors.StatusError carries an ERROR event, *DecodeError tells of a
-	// frame that cannot be read; ctx.Err() when ctx ended first.
+	// use, unless it wraps ErrWrongType, which concerns one event only. io.EOF
+	// says that the server ended it in an orderly way, *apierrors.StatusError
+	// carries an ERROR event, *DecodeError tells of a frame that cannot be read;
+	// ctx.Err() when ctx ended first.
 	Next(ctx context.Context) (Event[T], error)
 	// Close ends the stream and returns when its goroutines are gone. It may
 	// be called again.
