@@ -2,6 +2,7 @@ package lint
 
 import (
 	"go/ast"
+	"go/doc"
 	"path"
 	"regexp"
 	"slices"
@@ -118,5 +119,55 @@ func missingMemberDocs(file *File, s *ast.TypeSpec, typeDoc string) []Finding {
 			}
 		}
 	}
+	return found
+}
+
+// missingExample finds packages that others can import and that have no example
+// whose output is checked. Where every exported function is for a test to call,
+// there can be none.
+func missingExample(p *Package) []Finding {
+	if slices.Contains(strings.Split(p.Dir, "/"), "internal") {
+		return nil
+	}
+	var usable *ast.Ident
+	var from *File
+	var tests []*ast.File
+	for _, file := range p.Files {
+		if file.isTest() {
+			tests = append(tests, file.AST)
+		} else if usable == nil && file.AST.Name.Name != "main" {
+			from, usable = file, firstUsable(file)
+		}
+	}
+	checked := func(e *doc.Example) bool { return e.Output != "" || e.EmptyOutput }
+	if usable == nil || slices.ContainsFunc(doc.Examples(tests...), checked) {
+		return nil
+	}
+	return []Finding{from.at(usable.Pos(), "write func Example() with an // Output: comment that shows what the package is for",
+		"package %s has no example whose output is checked", from.AST.Name.Name)}
+}
+
+// firstUsable returns the name of the first exported function of a file that
+// wants no *testing.T, nil if there is none.
+func firstUsable(file *File) *ast.Ident {
+	for _, declaration := range file.AST.Decls {
+		f, ok := declaration.(*ast.FuncDecl)
+		if ok && f.Name.IsExported() && f.Recv == nil && !mentions(f.Type.Params, file.importName("testing")) {
+			return f.Name
+		}
+	}
+	return nil
+}
+
+// mentions reports whether a type in a tree is of the package with this name.
+func mentions(tree ast.Node, name string) bool {
+	found := false
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok && name != "" {
+			x, ok := s.X.(*ast.Ident)
+			found = found || ok && x.Name == name
+		}
+		return !found
+	})
 	return found
 }

@@ -38,3 +38,23 @@ func TestMissingDocs(t *testing.T) {
 		{"a test", one("p/x_test.go", "package p\nfunc F() {}\n"), nil},
 	})
 }
+
+func TestMissingExample(t *testing.T) {
+	with := func(example string) sources {
+		return sources{"p/x.go": "package p\nfunc F() {}\n", "p/x_test.go": "package p_test\nimport \"fmt\"\n" + example}
+	}
+	missing := []string{"p/x.go:2: package p has no example whose output is checked"}
+	checkRule(t, missingExample, []ruleCase{
+		{"no test", one("p/x.go", "package p\nfunc F() {}\n"), missing},
+		{"no example", with("func TestF() { fmt.Println() }\n"), missing},
+		{"an example that is not run", with("func Example() { fmt.Println(1) }\n"), missing},
+		{"an example that is checked", with("func ExampleF() {\n\tfmt.Println(1)\n\t// Output: 1\n}\n"), nil},
+		{"an example that prints nothing", with("func Example() {\n\tfmt.Print()\n\t// Output:\n}\n"), nil},
+		{"nothing to call", one("p/doc.go", "package p\nfunc f() {}\nfunc (T) M() {}\n"), nil},
+		{"for tests", one("ptest/x.go", "package ptest\nimport \"testing\"\nfunc F(t *testing.T, n int) {}\n"), nil},
+		{"for tests, and more", one("ptest/x.go", "package ptest\nimport \"testing\"\nfunc F(t *testing.T) {}\nfunc G() {}\n"),
+			[]string{"ptest/x.go:4: package ptest has no example whose output is checked"}},
+		{"an internal package", one("a/internal/b/x.go", "package b\nfunc F() {}\n"), nil},
+		{"a program", one("cmd/x/main.go", "package main\nfunc F() {}\n"), nil},
+	})
+}

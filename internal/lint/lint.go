@@ -54,6 +54,7 @@ var rules = []func(*Package) []Finding{
 	skippedTests,
 	missingPackageDoc,
 	missingDocs,
+	missingExample,
 	exportedLocked,
 }
 

@@ -55,8 +55,10 @@ func TestCheckWalksNestedModulesAndNothingElse(t *testing.T) {
 		".ci/run:1: an absolute path of one machine",
 		"a/testdata/x.txt:1: an absolute path of one machine",
 		"a/x.go:2: F has no doc comment",
+		"a/x.go:2: package x has no example whose output is checked",
 		"nested/n/x.go:1: package x has no doc.go",
 		"nested/n/x.go:2: F has no doc comment",
+		"nested/n/x.go:2: package x has no example whose output is checked",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
