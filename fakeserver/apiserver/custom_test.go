@@ -3,6 +3,7 @@ package apiserver
 import (
 	"net/http"
 	"strings"
+	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -129,5 +130,42 @@ var _ = Describe("Custom resources", func() {
 		r.must(422, "POST", definitionsPath, strings.Replace(definitionOf("widget", "", ""), `"Namespaced"`, `"Nowhere"`, 1))
 		r.must(201, "POST", definitionsPath+"?dryRun=All", definitionOf("widget", "", ""))
 		r.must(404, "GET", "/apis/example.com", "")
+	})
+
+	bubble.It("answer in order while their definition comes, changes and goes", func() {
+		r := inBubble()
+		var using sync.WaitGroup
+		done := make(chan struct{})
+		for i, request := range []func() answer{
+			func() answer { return r.do("GET", widgetsPath, "") },
+			func() answer { return r.do("GET", widgetsPath+"?watch=true&timeoutSeconds=1", "") },
+			func() answer {
+				return r.do("POST", widgetsPath, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w"}}`)
+			},
+			func() answer { return r.do("DELETE", widgetsPath, "") },
+			func() answer { return r.do("GET", "/apis/example.com/v1", "") },
+		} {
+			using.Go(func() {
+				defer GinkgoRecover()
+				for {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					got := request()
+					Expect(got.code).To(BeElementOf(200, 201, 403, 404), "request %d: %s", i, got.body)
+				}
+			})
+		}
+		patch := `[{"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/m","value":{"type":"integer"}}]`
+		for range 10 {
+			r.must(201, "POST", definitionsPath, definitionOf("widget", "", `"n":{"type":"integer"}`))
+			Expect(r.do("PATCH", definitionsPath+"/widgets.example.com", patch, "Content-Type", "application/json-patch+json").code).To(Equal(200))
+			r.must(200, "DELETE", definitionsPath+"/widgets.example.com", "")
+			r.must(404, "GET", definitionsPath+"/widgets.example.com", "")
+		}
+		close(done)
+		using.Wait()
 	})
 })

@@ -222,7 +222,6 @@ func warnPod(obj metav1.Object) []string {
 // validateSeccomp checks the annotation that chose a profile before there was a
 // field for it.
 func validateSeccomp(annotations map[string]string) field.ErrorList {
-	//lint:ignore SA1019 the annotation is still checked
 	const key = corev1.SeccompPodAnnotationKey
 	profile, set := annotations[key]
 	if !set || profile == "unconfined" || profile == "runtime/default" || profile == "docker/default" || strings.HasPrefix(profile, "localhost/") {
