@@ -219,7 +219,7 @@ var _ = Describe("Listen", func() {
 		Eventually(func() error {
 			_, err := kubernetes.NewForConfigOrDie(&rest.Config{Host: url}).Discovery().ServerVersion()
 			return err
-		}).Should(MatchError(ContainSubstring("connection refused")))
+		}, "30s").Should(MatchError(ContainSubstring("connection refused")))
 	})
 
 	It("ends the initial events of a compressed watch-list at once", func(ctx SpecContext) {

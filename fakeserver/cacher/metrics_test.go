@@ -87,6 +87,7 @@ func TestReadsAndEventsAreMeasured(t *testing.T) {
 		one := Predicate{Scope: Scope{Namespace: "n", Name: "a"}}
 		r.list(ListOptions{Predicate: one, ResourceVersion: "3", Match: exact}) // 1 of 1, from the store
 		r.expect(r.watch(WatchOptions{ResourceVersion: "0", SendInitialEvents: ptr(true)}), "ADDED n/a@2", "ADDED o/a@4")
+		synctest.Wait() // an event is delivered before it is counted
 		recorder.expect(t, map[string]float64{
 			"apiserver_storage_events_received_total":                   4,
 			"apiserver_watch_cache_events_received_total":               4,
@@ -133,6 +134,7 @@ func TestTheStagesOfAnEventAddUp(t *testing.T) {
 		r.put("n/a", "")
 		time.Sleep(3 * time.Second)
 		r.expect(w, "ADDED n/a@2")
+		synctest.Wait() // an event is delivered before it is counted
 		const stages = "apiserver_watch_events_dispatch_duration_seconds "
 		recorder.expect(t, map[string]float64{stages + "storage_to_cache": 1, stages + "cache_to_watcher": 2, stages + "total": 3})
 	})
