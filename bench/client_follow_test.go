@@ -36,7 +36,9 @@ type order struct {
 	List    bool // else watch-list
 	Relist  bool // measure the second time instead of the first
 	Count   int  // of pods
-	Profile string
+	// Events, if not 0, are measured instead, with so many handlers.
+	Events, Handlers int
+	Profile          string
 }
 
 // outcome is what it measured.
@@ -60,6 +62,7 @@ func followWire(text string) {
 	if o.Ours {
 		follow = followOurs
 	}
+	told := newCalls()
 	var result outcome
 	measure := func(f func()) {
 		began := takeUsage()
@@ -75,11 +78,14 @@ func followWire(text string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	sync := func(f func()) { f() }
-	if !o.Relist {
+	if !o.Relist && o.Events == 0 {
 		sync = measure
 	}
 	var relisted func()
-	sync(func() { relisted = follow(ctx, client, o) })
+	sync(func() { relisted = follow(ctx, client, o, told.update) })
+	if o.Events > 0 {
+		measureEvents(o, told, requests, measure)
+	}
 	if o.Relist {
 		debug.FreeOSMemory()                                      // what the first sync left over is not what a relist needs
 		_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // begins the peak anew
@@ -97,6 +103,24 @@ func followWire(text string) {
 	runtime.ReadMemStats(&memory)
 	result.Heap = float64(memory.HeapAlloc)
 	_ = json.NewEncoder(os.Stdout).Encode(result)
+}
+
+// measureEvents measures what o.Events take from the request that makes the server
+// send them until all handlers have been told.
+func measureEvents(o order, told *calls, clock *requestClock, measure func(func())) {
+	send := func(n int) {
+		told.expect(int64(n * o.Handlers))
+		answer, err := http.Get(o.Address + "/change?events=" + strconv.Itoa(n))
+		if err != nil {
+			panic(err)
+		}
+		_ = answer.Body.Close()
+		told.wait()
+	}
+	send(o.Events / 10) // warm up
+	runtime.GC()
+	clock.set(time.Now())
+	measure(func() { send(o.Events) })
 }
 
 // usage is what the process has used.
@@ -147,10 +171,12 @@ func (c *requestClock) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-func (c *requestClock) reset() {
+func (c *requestClock) reset() { c.set(time.Time{}) }
+
+func (c *requestClock) set(at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at = time.Time{}
+	c.at = at
 }
 
 func (c *requestClock) first() time.Time {
@@ -175,14 +201,16 @@ func wireClient(o order, clock *requestClock) rest.Interface {
 	return client
 }
 
-// followOurs returns, once synced, a function that waits for a relist.
-func followOurs(ctx context.Context, client rest.Interface, o order) func() {
+// followOurs returns, once synced, a function that waits for a relist. told is called
+// for every event by every handler.
+func followOurs(ctx context.Context, client rest.Interface, o order, told func()) func() {
 	var options []reflector.RESTOption
 	if o.JSON {
 		options = append(options, reflector.WithJSON())
 	}
 	i, err := informer.New(reflector.FromREST[*corev1.Pod](client, "pods", "", options...), informer.Options[*corev1.Pod]{
-		Reflector: reflector.Options{DisableWatchList: o.List},
+		Reflector:  reflector.Options{DisableWatchList: o.List},
+		MaxPending: 1 << 30, // both sides make the same calls
 		Indexes: map[string]indexer.Func[*corev1.Pod]{
 			"namespace": func(pod *corev1.Pod) []string { return []string{pod.Namespace} },
 			"node":      func(pod *corev1.Pod) []string { return []string{pod.Spec.NodeName} },
@@ -191,12 +219,18 @@ func followOurs(ctx context.Context, client rest.Interface, o order) func() {
 	if err != nil {
 		panic(err)
 	}
-	registration, err := i.AddHandler(informer.HandlerFuncs[*corev1.Pod]{})
-	if err != nil {
-		panic(err)
+	var synced []<-chan struct{}
+	for range max(1, o.Handlers) {
+		registration, err := i.AddHandler(informer.HandlerFuncs[*corev1.Pod]{UpdateFunc: func(_, _ *corev1.Pod) { told() }})
+		if err != nil {
+			panic(err)
+		}
+		synced = append(synced, registration.Synced())
 	}
 	go func() { _ = i.Run(ctx) }()
-	<-registration.Synced()
+	for _, c := range synced {
+		<-c
+	}
 	if err := ctx.Err(); err != nil {
 		panic(err)
 	}
@@ -213,22 +247,32 @@ func followOurs(ctx context.Context, client rest.Interface, o order) func() {
 
 // followPeer is the same for client-go's informer, which tells its handler of
 // every pod when it relists.
-func followPeer(ctx context.Context, client rest.Interface, o order) func() {
+func followPeer(ctx context.Context, client rest.Interface, o order, told func()) func() {
 	shared := cache.NewSharedIndexInformer(cache.NewListWatchFromClient(client, "pods", metav1.NamespaceAll, fields.Everything()), &corev1.Pod{}, 0, cache.Indexers{
 		"namespace": func(object any) ([]string, error) { return []string{object.(*corev1.Pod).Namespace}, nil },
 		"node":      func(object any) ([]string, error) { return []string{object.(*corev1.Pod).Spec.NodeName}, nil },
 	})
 	var updates atomic.Int64
 	relisted := make(chan struct{})
-	registration, err := shared.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) {
+	update := func(any, any) {
 		if updates.Add(1) == int64(o.Count) {
 			close(relisted)
 		}
-	}})
-	if err != nil {
-		panic(err)
+	}
+	if o.Events > 0 {
+		update = func(any, any) { told() }
+	}
+	var synced []<-chan struct{}
+	for range max(1, o.Handlers) {
+		registration, err := shared.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: update})
+		if err != nil {
+			panic(err)
+		}
+		synced = append(synced, registration.HasSyncedChecker().Done())
 	}
 	go shared.RunWithContext(ctx)
-	<-registration.HasSyncedChecker().Done()
+	for _, c := range synced {
+		<-c
+	}
 	return func() { <-relisted }
 }

@@ -30,11 +30,12 @@ type wireServer struct {
 	mu      sync.Mutex
 	version int
 	expire  chan struct{} // closed when watches are to end with 410
+	changes chan int      // how many events the watch is to send
 }
 
 // serveWire is the other process: it serves until standard input ends.
 func serveWire(count int) {
-	s := &wireServer{version: 1_000_000, expire: make(chan struct{})}
+	s := &wireServer{version: 1_000_000, expire: make(chan struct{}), changes: make(chan int, 1)}
 	for i := range count {
 		pod := *basePods()[i%podCount]
 		pod.Name, pod.UID, pod.Namespace, pod.ResourceVersion = podName(i), podUID(i), namespaceOf(i), strconv.Itoa(1000+i)
@@ -85,7 +86,8 @@ func startWire(b *testing.B, count int) string {
 	return "http://" + strings.TrimSpace(address)
 }
 
-// ServeHTTP answers lists, watches and, at /expire, lets the watches end.
+// ServeHTTP answers lists, watches and, at /expire, lets the watches end; at /change
+// it lets the only watch tell of changes.
 func (s *wireServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	inProto := strings.HasPrefix(r.Header.Get("Accept"), "application/vnd.kubernetes.protobuf")
@@ -101,6 +103,9 @@ func (s *wireServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.expire = make(chan struct{})
 		s.version++
 		s.mu.Unlock()
+	case r.URL.Path == "/change":
+		n, _ := strconv.Atoi(query.Get("events"))
+		s.changes <- n
 	case query.Get("watch") != "":
 		s.watch(w, r, out, inProto)
 	default:
@@ -119,7 +124,8 @@ func (s *wireServer) state() (version string, expire chan struct{}) {
 	return strconv.Itoa(s.version), s.expire
 }
 
-// watch sends the initial events if they are wanted, then nothing.
+// watch sends the initial events if they are wanted, then changes that change
+// nothing, as many as are asked for.
 func (s *wireServer) watch(w http.ResponseWriter, r *http.Request, out *bufio.Writer, inProto bool) {
 	version, expire := s.state()
 	send := sendJSON
@@ -137,11 +143,21 @@ func (s *wireServer) watch(w http.ResponseWriter, r *http.Request, out *bufio.Wr
 	}
 	_ = out.Flush()
 	w.(http.Flusher).Flush()
-	select {
-	case <-expire:
-		gone := &metav1.Status{Status: "Failure", Reason: metav1.StatusReasonExpired, Code: 410, Message: "too old"}
-		send(out, "ERROR", "Status", bytesOf(gone, inProto))
-	case <-r.Context().Done():
+	for {
+		select {
+		case n := <-s.changes:
+			for i := range n {
+				send(out, "MODIFIED", "Pod", pods[i%len(pods)])
+			}
+			_ = out.Flush()
+			w.(http.Flusher).Flush()
+		case <-expire:
+			gone := &metav1.Status{Status: "Failure", Reason: metav1.StatusReasonExpired, Code: 410, Message: "too old"}
+			send(out, "ERROR", "Status", bytesOf(gone, inProto))
+			return
+		case <-r.Context().Done():
+			return
+		}
 	}
 }
 

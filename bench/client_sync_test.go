@@ -32,6 +32,57 @@ func BenchmarkRelist(b *testing.B) {
 	}
 }
 
+// BenchmarkWireEvents is events over HTTP, in processes with 1 and with 100 handlers:
+// the ratio is of those with 1, kept what is left of the throughput with 100. Targets
+// 8 and 9.
+func BenchmarkWireEvents(b *testing.B) {
+	for name, o := range map[string]order{"json": {JSON: true, Events: 3000}, "proto": {Events: 15000}} {
+		b.Run(name, func(b *testing.B) { compareEvents(b, o) })
+	}
+}
+
+func compareEvents(b *testing.B, o order) {
+	o.Count = *syncPods
+	o.Address = startWire(b, o.Count)
+	type group struct {
+		ours     bool
+		handlers int
+	}
+	groups := []group{{true, 1}, {false, 1}, {true, 100}, {false, 100}}
+	results := map[group][]outcome{}
+	rounds := 0
+	round := func() {
+		for _, g := range groups {
+			o.Ours, o.Handlers = g.ours, g.handlers
+			results[g] = append(results[g], runClient(b, o))
+		}
+		rounds++
+	}
+	for b.Loop() {
+		round()
+	}
+	for rounds < 3 {
+		round()
+	}
+	b.ReportMetric(0, "ns/op")
+	for prefix, of := range map[string]func(outcome) float64{
+		"":     func(r outcome) float64 { return float64(r.Wall.Nanoseconds()) / 1e3 / float64(o.Events) },
+		"cpu-": func(r outcome) float64 { return float64(r.CPU.Nanoseconds()) / 1e3 / float64(o.Events) },
+	} {
+		us := map[group][]float64{}
+		for _, g := range groups {
+			us[g] = valuesOf(results[g], of)
+		}
+		for side, ours := range map[string]bool{"ours-": true, "peer-": false} {
+			one, all := us[group{ours, 1}], us[group{ours, 100}]
+			b.ReportMetric(median(one), side+prefix+"us")
+			b.ReportMetric(100*median(ratios(all, one)), side+prefix+"kept-%")
+		}
+		b.ReportMetric(median(ratios(us[groups[0]], us[groups[1]])), prefix+"ratio")
+		b.ReportMetric(median(ratios(us[groups[2]], us[groups[3]])), prefix+"ratio-100")
+	}
+}
+
 func nameOf(o order) string {
 	name := "proto"
 	if o.JSON {
