@@ -1,0 +1,18 @@
+// Package dropin runs code that others wrote for client-go's informers on ours, and
+// on client-go's, against fakeserver, and wants the same of both:
+//
+//   - a manager of controller-runtime with typed, unstructured and metadata watches, a
+//     field index, owned objects, predicates, several namespaces and options by object:
+//     the same reconciles, which read the same from the cache;
+//   - every lister of client-go's generated factory: the same answers;
+//   - client-go's tools/watch.UntilWithSync, leader election and work queue;
+//   - informers by the thousand.
+//
+// It has tests only, which run in bubbles of virtual time. What a single informer
+// promises is compared in package informer/clientgo, and what it asks a server in
+// package differential.
+//
+// # Goroutines
+//
+// Those of the programs that run; gone at the end of a test.
+package dropin
