@@ -192,6 +192,25 @@ func TestAWatchIsReadInOrder(t *testing.T) {
 	})
 }
 
+func TestTheNextPageIsAskedForBeforeThisOneIsTaken(t *testing.T) {
+	encodings(t, 300, func(t *testing.T, server *podServer, source StreamingSource[*corev1.Pod]) {
+		list, err := source.ListStream(t.Context(), metav1.ListOptions{Limit: 100}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer list.Close()
+		part, err := list.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		want(t, "in the middle of the first page", part.EndOfPage, false)
+		if len(server.asked) < 2 {
+			t.Error("the second page was not asked for")
+		}
+	})
+}
+
 func TestAPageIsReadWithoutTheNext(t *testing.T) {
 	encodings(t, 100, func(t *testing.T, server *podServer, source StreamingSource[*corev1.Pod]) {
 		page, err := source.List(t.Context(), metav1.ListOptions{Limit: 60})
