@@ -5,10 +5,12 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"time"
 	"unicode/utf8"
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // errRefused: another decoder knows why, or does not mind.
@@ -51,6 +53,8 @@ func (p *parser) value(n *node, at unsafe.Pointer) (ok bool) {
 	case opBytes:
 		*(*[]byte)(at), ok = p.base64()
 		return ok
+	case opTime:
+		return p.time((*metav1.Time)(at))
 	case opPointer:
 		pointed := reflect.New(n.elem.typ).UnsafePointer()
 		*(*unsafe.Pointer)(at) = pointed
@@ -189,6 +193,18 @@ func (n *node) resize(list *slice, room int) {
 		reflect.Copy(reflect.NewAt(n.typ, unsafe.Pointer(&moved)).Elem(), reflect.NewAt(n.typ, unsafe.Pointer(list)).Elem())
 	}
 	*list = moved
+}
+
+// time reads a time as its own method does, which asks encoding/json for the string.
+// A pod has a dozen of them.
+func (p *parser) time(at *metav1.Time) bool {
+	text, escaped, ok := p.string()
+	if !ok || escaped || len(text) == 0 {
+		return false
+	}
+	parsed, err := time.Parse(time.RFC3339, unsafe.String(&text[0], len(text))) // keeps no text unless it fails
+	at.Time = parsed.Local()
+	return err == nil
 }
 
 // base64 reads bytes.

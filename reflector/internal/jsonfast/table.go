@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/listwatch/listwatch/reflector/internal/arrays"
 )
@@ -44,6 +45,7 @@ const (
 	opSlice
 	opStringMap  // map[~string]string
 	opQuantities // map[~string]resource.Quantity
+	opTime       // metav1.Time
 )
 
 // node describes a type.
@@ -78,6 +80,7 @@ var (
 	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 	quantity        = reflect.TypeFor[resource.Quantity]()
+	timestamp       = reflect.TypeFor[metav1.Time]()
 )
 
 // node describes t.
@@ -89,6 +92,8 @@ func (b builder) node(t reflect.Type) *node {
 	b.known[t] = n
 	pointer := reflect.PointerTo(t)
 	switch {
+	case t == timestamp:
+		n.op = opTime
 	case t.Kind() != reflect.Pointer && pointer.Implements(jsonUnmarshaler):
 		n.other = func(at unsafe.Pointer, raw []byte) error {
 			return reflect.NewAt(t, at).Interface().(json.Unmarshaler).UnmarshalJSON(raw)
