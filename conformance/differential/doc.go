@@ -13,6 +13,10 @@
 // it do otherwise: an informer that resumes gets the events since its version,
 // one that lists gets the list, and in the end both must hold the same.
 //
+// The same scripts are run with our informer behind client-go's interface (package
+// clientgo), which must have no other differences, and not those that the interface
+// hides or the adapter takes back.
+//
 // # Scripts
 //
 // A file of testdata is a sentence that says what must hold, an empty line,

@@ -3,13 +3,16 @@ package differential
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/listwatch/listwatch/informer/clientgo"
 )
 
-// upstream is client-go's informer.
+// upstream is client-go's informer, or ours behind client-go's interface.
 type upstream struct {
 	informer cache.SharedIndexInformer
 	settings settings
@@ -17,8 +20,20 @@ type upstream struct {
 }
 
 func newUpstream(s *server, o settings) (contestant, error) {
+	return newShared(s, o, cache.NewSharedIndexInformer)
+}
+
+// newDropIn makes our informer behind client-go's interface.
+func newDropIn(s *server, o settings) (contestant, error) {
+	return newShared(s, o, clientgo.NewSharedIndexInformer)
+}
+
+// sharedMaker is the type of constructors of shared informers.
+type sharedMaker func(cache.ListerWatcher, runtime.Object, time.Duration, cache.Indexers) cache.SharedIndexInformer
+
+func newShared(s *server, o settings, newInformer sharedMaker) (contestant, error) {
 	u := &upstream{settings: o, handlers: map[string]cache.ResourceEventHandlerRegistration{}}
-	u.informer = cache.NewSharedIndexInformer(s, o.kind.example(), o.resync, cache.Indexers{})
+	u.informer = newInformer(s, o.kind.example(), o.resync, cache.Indexers{})
 	if !o.indexLater {
 		if err := u.addIndex(); err != nil {
 			return nil, err
