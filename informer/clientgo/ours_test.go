@@ -3,6 +3,7 @@ package clientgo_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"runtime"
 	"sync/atomic"
 	"testing/synctest"
@@ -98,7 +99,7 @@ var _ = Describe("Our shared informer", func() {
 		run(inf)
 		r.create("connects", nil)
 		synctest.Wait()
-		base := runtime.NumGoroutine()
+		base := goroutines()
 		for range 10 {
 			must(inf.AddEventHandler(&recorder{}))
 		}
@@ -106,7 +107,7 @@ var _ = Describe("Our shared informer", func() {
 			r.create(fmt.Sprint("pod-", k), nil)
 		}
 		synctest.Wait()
-		Expect(runtime.NumGoroutine()).To(Equal(base + 10))
+		Expect(goroutines()).To(Equal(base + 10))
 	})
 
 	bubble.It("stops at once, in the middle of a backoff too", func() {
@@ -155,3 +156,12 @@ var _ = Describe("Our shared informer", func() {
 		Expect(h.take()).To(Equal([]string{"initial a", "update a to a"}))
 	})
 })
+
+// goroutines counts those of the bubble that it is called in: goroutines of other
+// bubbles, and of connections that end, come and go meanwhile.
+func goroutines() int {
+	stacks := make([]byte, 4<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)] // begins with the caller's
+	id := regexp.MustCompile(`synctest bubble \d+`).Find(stacks)
+	return len(regexp.MustCompile(`(?m)^goroutine .*`+string(id)+`\b`).FindAll(stacks, -1))
+}
