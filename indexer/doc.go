@@ -53,11 +53,16 @@
 // An index function that panics or returns an error costs its object its place in
 // this index, and nothing else. Options.OnError and Errors tell.
 //
+// An index function that ends its goroutine (runtime.Goexit, as t.FailNow does)
+// costs the write that called it, and nothing else: that changes and publishes
+// nothing, and the next one begins with the newest snapshot. If it happens on
+// behalf of watches, which is after publication, all of them are closed.
+//
 // Replace builds the new collection beside the old one and swaps once.
 //
 // No change is missed between looking at a snapshot and watching it. A watch is
-// closed for a change of its answer and for nothing else, after the snapshot with
-// the change was published.
+// closed for a change of its answer and, but for what was just said, for nothing
+// else, after the snapshot with the change was published.
 //
 // # Not promised
 //
@@ -80,6 +85,8 @@
 // are shared between snapshots; the writer copies a node before it changes it,
 // once per batch (array.go, idtree.go; table.go puts a hash map on top). What no
 // snapshot looks at, the places of ids that were never used, it writes at once.
+// So the newest snapshot is all that is needed to go back to it, when a batch is
+// given up half-way (turn.go): that takes as long as looking at everything.
 // cursor.go walks along the objects in order. differences.go finds what two
 // snapshots do not share; watches are found by what it says.
 //

@@ -31,6 +31,18 @@ func (n *idNode) limit() int {
 	return idLeafMax
 }
 
+// each calls visit for every id of the tree.
+func (n *idNode) each(visit func(id uint32)) {
+	if n.children == nil {
+		for _, id := range n.ids {
+			visit(id)
+		}
+	}
+	for _, child := range n.children {
+		child.each(visit)
+	}
+}
+
 // lowerBound returns where in ids the first key >= key is.
 func lowerBound[T any](ids []uint32, v *view[string, T], key string) int {
 	low, high := 0, len(ids)

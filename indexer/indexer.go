@@ -57,7 +57,9 @@ func New[T any](options Options[T]) (*Indexer[T], error) {
 			return nil, err
 		}
 	}
-	x.finish(s, s.publish("", nil))
+	t := turn[T]{x: x, state: s}
+	t.publish(s, s.publish("", nil))
+	t.end()
 	return x, nil
 }
 
@@ -68,7 +70,16 @@ func (x *Indexer[T]) Snapshot() *Snapshot[T] { return x.current.Load() }
 // returns. resourceVersion is that of the collection after all of them. Deleting
 // a key that is not there changes nothing. It does not keep changes.
 func (x *Indexer[T]) Apply(changes []Change[T], resourceVersion string) *Snapshot[T] {
-	s := <-x.writer
+	next, fresh := x.apply(changes, resourceVersion)
+	x.report(fresh)
+	return next
+}
+
+func (x *Indexer[T]) apply(changes []Change[T], resourceVersion string) (*Snapshot[T], []*IndexError) {
+	t := x.begin()
+	defer t.end()
+	s := t.state
+	t.half = true
 	for i := range changes {
 		if c := &changes[i]; c.Delete {
 			s.delete(c.Key)
@@ -76,7 +87,7 @@ func (x *Indexer[T]) Apply(changes []Change[T], resourceVersion string) *Snapsho
 			s.set(c.Key, c.Object)
 		}
 	}
-	return x.finish(s, s.publish(resourceVersion, x.current.Load()))
+	return t.publish(s, s.publish(resourceVersion, x.current.Load()))
 }
 
 // Replace makes items the whole collection: it builds everything anew while
@@ -84,10 +95,17 @@ func (x *Indexer[T]) Apply(changes []Change[T], resourceVersion string) *Snapsho
 // last wins; one with Delete set is as if the key were not there. It is quickest
 // if items are in key order. It does not keep items.
 func (x *Indexer[T]) Replace(items []Change[T], resourceVersion string) *Snapshot[T] {
-	old := <-x.writer
-	s := newState(len(items), old.indexes)
+	next, fresh := x.replace(items, resourceVersion)
+	x.report(fresh)
+	return next
+}
+
+func (x *Indexer[T]) replace(items []Change[T], resourceVersion string) (*Snapshot[T], []*IndexError) {
+	t := x.begin()
+	defer t.end()
+	s := newState(len(items), t.state.indexes) // the old one stays whole, in case of need
 	s.fill(items)
-	return x.finish(s, s.publish(resourceVersion, nil))
+	return t.publish(s, s.publish(resourceVersion, nil))
 }
 
 // AddIndex adds an index over what is there and what will come, and publishes a
@@ -97,19 +115,26 @@ func (x *Indexer[T]) AddIndex(name string, f Func[T]) error { return x.Define(Ne
 
 // Define adds an index as AddIndex does. Errors: ErrInvalidIndex, ErrIndexExists.
 func (x *Indexer[T]) Define(d Definition[T]) error {
-	s := <-x.writer
-	current := x.current.Load()
+	fresh, err := x.define(d)
+	x.report(fresh)
+	return err
+}
+
+func (x *Indexer[T]) define(d Definition[T]) ([]*IndexError, error) {
+	t := x.begin()
+	defer t.end()
+	s, current := t.state, x.current.Load()
 	if err := s.define(d); err != nil {
-		x.writer <- s
-		return err
+		return nil, err
 	}
+	t.half = true
 	ix := s.indexes[len(s.indexes)-1]
 	for key, object := range current.All() {
 		id, _ := s.objects.find(key)
 		ix.post(s, id, key, object)
 	}
-	x.finish(s, s.publish(current.resourceVersion, current))
-	return nil
+	_, fresh := t.publish(s, s.publish(current.resourceVersion, current))
+	return fresh, nil
 }
 
 // Errors returns the index errors that stand, by index, then key: each means
@@ -117,21 +142,12 @@ func (x *Indexer[T]) Define(d Definition[T]) error {
 // without another, is deleted or replaced.
 func (x *Indexer[T]) Errors() []*IndexError { return x.failures.Load().all() }
 
-// finish makes next the newest snapshot, lets the next writer go on and reports.
-func (x *Indexer[T]) finish(s *state[T], next *Snapshot[T]) *Snapshot[T] {
-	fresh := s.failures.takeFresh()
-	previous := x.current.Load()
-	if previous != nil {
-		next.sequence = previous.sequence + 1
+// report tells of new index errors. The writer's turn is over by then.
+func (x *Indexer[T]) report(fresh []*IndexError) {
+	if x.onError == nil {
+		return
 	}
-	x.failures.Store(s.failures)
-	x.current.Store(next)
-	x.notify(previous, next, s.indexes)
-	x.writer <- s
-	if x.onError != nil {
-		for _, e := range fresh {
-			x.onError(e)
-		}
+	for _, e := range fresh {
+		x.onError(e)
 	}
-	return next
 }

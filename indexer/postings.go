@@ -17,6 +17,8 @@ type postings[T any] interface {
 	places(key string, object T, to []place) []place
 	// view returns what snapshots see, and whether it is new since the last call.
 	view() (view indexView, fresh bool)
+	// rollback makes the index that of view, which an earlier call returned.
+	rollback(view indexView)
 }
 
 // index is the writer's side of an Index.
@@ -165,5 +167,21 @@ func (ix *index[T, V]) remember(id uint32) {
 		}
 		ix.posted[id] = several
 		ix.more[id] = slices.Clone(ix.after)
+	}
+}
+
+func (ix *index[T, V]) rollback(view indexView) {
+	ix.published = view.(*values[V])
+	ix.values.rollback(ix.published.view)
+	clear(ix.posted)
+	clear(ix.more)
+	for value := range ix.values.ids {
+		ix.values.value(value).each(func(id uint32) {
+			ix.before = ix.valuesOf(id, ix.before[:0])
+			ix.after = append(ix.after[:0], ix.before...)
+			ix.after = append(ix.after, value)
+			slices.Sort(ix.after)
+			ix.remember(id)
+		})
 	}
 }

@@ -118,3 +118,19 @@ func (s *state[T]) publish(resourceVersion string, previous *Snapshot[T]) *Snaps
 	*s.generation++
 	return next
 }
+
+// rollback makes the state that of published, the newest snapshot, whatever a
+// batch that was given up has left. No node of a snapshot is ever changed, so that
+// only what snapshots do not have is made anew, by looking at everything. It calls
+// nothing that is not ours.
+func (s *state[T]) rollback(published *Snapshot[T]) {
+	*s.generation++
+	s.objects.rollback(published.objects)
+	s.order = published.order
+	clear(s.indexes[len(published.indexes):])
+	s.indexes = s.indexes[:len(published.indexes)]
+	for i, ix := range s.indexes {
+		ix.rollback(published.indexes[i])
+	}
+	s.failures.rollback()
+}

@@ -195,6 +195,22 @@ func (t *table[K, V]) remove(id uint32) {
 	t.length--
 }
 
+// rollback makes the table that of an earlier view. What was appended since then
+// lies where the view does not look, and is written over.
+func (t *table[K, V]) rollback(v view[K, V]) {
+	t.view = v
+	live := make([]bool, v.next)
+	for id := range v.ids {
+		live[id] = true
+	}
+	t.free = t.free[:0]
+	for id := uint32(1); id < v.next; id++ {
+		if !live[id] {
+			t.free = append(t.free, id)
+		}
+	}
+}
+
 // place returns what is at a place.
 func (t *table[K, V]) place(i uint32) uint64 { return t.hashes.at(i >> blockBits)[i%perBlock] }
 

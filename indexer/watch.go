@@ -259,3 +259,23 @@ func (r *registry) hit(key string, values []place, sequence uint64) {
 		close(w.changed)
 	}
 }
+
+// hitAll closes every watch that waits for the snapshot of the given sequence.
+func (r *registry) hitAll(sequence uint64) {
+	concerned := make(map[*Watch]struct{})
+	r.mu.Lock()
+	for _, watches := range r.watches {
+		for w := range watches {
+			if w.after < sequence {
+				concerned[w] = struct{}{}
+			}
+		}
+	}
+	for w := range concerned {
+		r.forget(w)
+	}
+	r.mu.Unlock()
+	for w := range concerned {
+		close(w.changed)
+	}
+}
