@@ -124,10 +124,7 @@ func asDecodeError(subject string, err error) error {
 }
 
 // isNil also sees a nil pointer in an interface.
-func isNil(object runtime.Object) bool {
-	if object == nil {
-		return true
-	}
-	value := reflect.ValueOf(object)
-	return value.Kind() == reflect.Pointer && value.IsNil()
+func isNil(value any) bool {
+	v := reflect.ValueOf(value)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }

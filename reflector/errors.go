@@ -8,7 +8,8 @@ import (
 // Errors of this package; compare with errors.Is.
 var (
 	// ErrInvalidOptions is wrapped by New's error when an option is out of
-	// range, or source or sink is missing.
+	// range, or source or sink is missing, and by the errors of a Source whose
+	// client is nil.
 	ErrInvalidOptions = errors.New("invalid options")
 	// ErrRunning is returned by Run while another Run of the same Reflector is
 	// in progress.

@@ -31,7 +31,13 @@ func refusesWatchList(client any) bool {
 //
 // client-go hides from a watch why its connection ended: a reset looks like an
 // orderly end.
+//
+// A Source of a nil client is refused by New, and gives nothing but errors that
+// wrap ErrInvalidOptions.
 func FromListerWatcher[T Object](lw cache.ListerWatcher) Source[T] {
+	if isNil(lw) {
+		return noSource[T]{"the cache.ListerWatcher"}
+	}
 	return &listerWatcherSource[T]{
 		client:         cache.ToListerWatcherWithContext(lw),
 		lacksWatchList: refusesWatchList(lw),
@@ -41,6 +47,9 @@ func FromListerWatcher[T Object](lw cache.ListerWatcher) Source[T] {
 // FromListerWatcherWithContext is FromListerWatcher for a client that has only
 // the methods with a context.
 func FromListerWatcherWithContext[T Object](lw cache.ListerWatcherWithContext) Source[T] {
+	if isNil(lw) {
+		return noSource[T]{"the cache.ListerWatcherWithContext"}
+	}
 	return &listerWatcherSource[T]{client: lw, lacksWatchList: refusesWatchList(lw)}
 }
 

@@ -34,6 +34,9 @@ func New[T Object](source Source[T], sink Sink[T], options Options) (*Reflector[
 	if source == nil || sink == nil {
 		return nil, fmt.Errorf("reflector %q: %w: source and sink are needed", options.Name, ErrInvalidOptions)
 	}
+	if none, ok := source.(interface{ invalid() error }); ok {
+		return nil, fmt.Errorf("reflector %q: %w", options.Name, none.invalid())
+	}
 	r := &Reflector[T]{source: source, sink: sink, options: options, machine: machine{
 		pageSize:         options.PageSize,
 		watchList:        !options.DisableWatchList && !refusesWatchList(source),

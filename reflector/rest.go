@@ -85,7 +85,14 @@ func WithInterning(limit int) RESTOption {
 // answers, which needs a serializer that knows the encoding; those of client-go's
 // generated clients do. Its retries are turned off: they would hide the server's
 // answers from the Reflector, which does them better.
+//
+// A Source of a nil client, which is what client-go's fake clients have for a
+// RESTClient, is refused by New, and gives nothing but errors that wrap
+// ErrInvalidOptions.
 func FromREST[T Object](client rest.Interface, resource, namespace string, options ...RESTOption) Source[T] {
+	if isNil(client) {
+		return noSource[T]{"the rest.Interface"}
+	}
 	query := restQuery{resource: resource, namespace: namespace}
 	for _, option := range options {
 		option(&query)
