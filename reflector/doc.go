@@ -74,6 +74,13 @@
 //   - Backpressure: the Sink is called in the goroutine that reads the stream.
 //     One that blocks makes the server drop the watch.
 //   - Order of resourceVersions within a replacement.
+//   - Noticing that a server's history went back, as after a backup was
+//     restored, before the next relist: only the answer to a LIST or a
+//     watch-list tells. A watch that resumes at a version which the server has
+//     not reached yet is accepted by a kube-apiserver, which sends nothing until
+//     it has passed that version, and what happened before never. Such a watch
+//     ends in an orderly way after its full timeout, as one of a collection at
+//     rest does, which is no reason to relist. Reflector.Relist is the remedy.
 //   - Help against a Source that ignores its context: Run waits for it.
 //
 // # Goroutines

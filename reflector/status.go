@@ -58,10 +58,13 @@ const (
 	// RelistExpired follows a 410: the server forgot what came after the last
 	// resourceVersion.
 	RelistExpired RelistReason = "expired"
-	// RelistTooLarge: the server does not know the last resourceVersion yet.
+	// RelistTooLarge: the server said that it does not know the last
+	// resourceVersion yet. A kube-apiserver says so to a LIST or a watch-list; a
+	// watch it accepts, and keeps silent until it has got there.
 	RelistTooLarge RelistReason = "resourceVersion too large"
-	// RelistStalled: watches at the last resourceVersion broke or ended several
-	// times in a row without getting anywhere.
+	// RelistStalled: watches at the last resourceVersion broke or ended early
+	// several times in a row without getting anywhere. One that ends in an orderly
+	// way after its full time does not count, however silent it was.
 	RelistStalled RelistReason = "stalled"
 	// RelistForced: somebody called Relist.
 	RelistForced RelistReason = "forced"
@@ -103,7 +106,9 @@ type Status struct {
 	NextRetry time.Time
 
 	// Lists counts LISTs begun, Pages their requests; WatchLists and Watches
-	// count streams asked for.
+	// count streams asked for, each as what it was asked for: the stream of a
+	// watch-list becomes the watch without another request, so that Watches is
+	// zero until that first stream ends, though Phase is Watching.
 	Lists, Pages, WatchLists, Watches int64
 	// Reconnects counts the Watches that went on at the last resourceVersion
 	// after an earlier one ended, whatever its end.
