@@ -3,7 +3,6 @@ package dropin
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"testing/synctest"
 	"time"
 
@@ -149,7 +148,7 @@ var _ = Describe("A thousand informers", func() {
 		_, client := newServer()
 		createConfig(client, "first")
 		synctest.Wait()
-		before := runtime.NumGoroutine()
+		before := bubble.Goroutines()
 		ctx, stop := context.WithCancel(bubble.Context())
 		all := make([]cache.SharedIndexInformer, 1000)
 		checks, ended := make([]cache.DoneChecker, len(all)), make(chan struct{}, len(all))
@@ -171,7 +170,7 @@ var _ = Describe("A thousand informers", func() {
 			<-ended
 		}
 		synctest.Wait()
-		Expect(runtime.NumGoroutine()).To(Equal(before))
+		Expect(bubble.Goroutines()).To(Equal(before))
 		for _, inf := range all {
 			Expect(inf.IsStopped()).To(BeTrue())
 		}

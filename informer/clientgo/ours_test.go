@@ -3,8 +3,6 @@ package clientgo_test
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"runtime"
 	"sync/atomic"
 	"testing/synctest"
 	"time"
@@ -99,7 +97,7 @@ var _ = Describe("Our shared informer", func() {
 		run(inf)
 		r.create("connects", nil)
 		synctest.Wait()
-		base := goroutines()
+		base := bubble.Goroutines()
 		for range 10 {
 			must(inf.AddEventHandler(&recorder{}))
 		}
@@ -107,7 +105,7 @@ var _ = Describe("Our shared informer", func() {
 			r.create(fmt.Sprint("pod-", k), nil)
 		}
 		synctest.Wait()
-		Expect(goroutines()).To(Equal(base + 10))
+		Expect(bubble.Goroutines()).To(Equal(base + 10))
 	})
 
 	bubble.It("stops at once, in the middle of a backoff too", func() {
@@ -156,12 +154,3 @@ var _ = Describe("Our shared informer", func() {
 		Expect(h.take()).To(Equal([]string{"initial a", "update a to a"}))
 	})
 })
-
-// goroutines counts those of the bubble that it is called in: goroutines of other
-// bubbles, and of connections that end, come and go meanwhile.
-func goroutines() int {
-	stacks := make([]byte, 4<<20)
-	stacks = stacks[:runtime.Stack(stacks, true)] // begins with the caller's
-	id := regexp.MustCompile(`synctest bubble \d+`).Find(stacks)
-	return len(regexp.MustCompile(`(?m)^goroutine .*`+string(id)+`\b`).FindAll(stacks, -1))
-}

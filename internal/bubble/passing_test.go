@@ -71,6 +71,20 @@ func passing() {
 			synctest.Wait()
 		})
 
+		bubble.It("counts the goroutines of its own bubble only", func() {
+			before, stop := bubble.Goroutines(), make(chan struct{})
+			for range 3 {
+				go func() { <-stop }()
+			}
+			synctest.Wait()
+			Expect(bubble.Goroutines()).To(Equal(before + 3))
+			close(stop)
+			synctest.Wait()
+			Expect(bubble.Goroutines()).To(Equal(before))
+		})
+
+		It("has no goroutines outside", func() { Expect(bubble.Goroutines()).To(BeZero()) })
+
 		It("comes before DeferCleanup", func() {
 			bubble.Run(func() {
 				DeferCleanup(func() { Expect(order).To(Equal([]string{"cleanup"})) })

@@ -28,15 +28,34 @@ func idOf(stack string) int64 {
 	return id
 }
 
+// Goroutines is the number of goroutines in the bubble that it is called in, but
+// for those of this package; 0 outside of any. Unlike runtime.NumGoroutine it does
+// not count goroutines of earlier specs, which may still be ending.
+func Goroutines() int {
+	id := bubbleID()
+	if id == 0 {
+		return 0
+	}
+	return len(selectStacks(dumpAll(), id))
+}
+
+// dumpAll returns the stacks of all goroutines.
+func dumpAll() string {
+	for size := 1 << 20; ; size *= 2 {
+		buf := make([]byte, size)
+		if n := runtime.Stack(buf, true); n < size {
+			return string(buf[:n])
+		}
+	}
+}
+
 // goroutinesOf returns the stacks of the goroutines of a bubble as the tail of a
 // message, without the two or three that belong to this package and testing.
 func goroutinesOf(id int64) string {
 	if id == 0 {
 		return ""
 	}
-	buf := make([]byte, 1<<20)
-	dump := string(buf[:runtime.Stack(buf, true)])
-	stacks := selectStacks(dump, id)
+	stacks := selectStacks(dumpAll(), id)
 	if len(stacks) == 0 {
 		return ""
 	}
