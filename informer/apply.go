@@ -118,17 +118,18 @@ func (i *Informer[T]) applyRounds(ctx context.Context, r *run[T]) {
 // the notices.
 func (i *Informer[T]) write(decide func(*published[T]) outcome[T]) {
 	popped := i.processing.now()
-	i.writing <- struct{}{}
 	i.publish(decide)
-	<-i.writing
 	i.processing.observe(i.processing.now() - popped)
 	if i.detector != nil {
 		i.detector.settle()
 	}
 }
 
-// publish is write for who holds the token.
+// publish is write without what follows. The token is given back also if what it
+// calls, Edit's function or one of an index, panics or ends the goroutine.
 func (i *Informer[T]) publish(decide func(*published[T]) outcome[T]) {
+	i.writing <- struct{}{}
+	defer func() { <-i.writing }()
 	state := i.state.Load()
 	out := decide(state)
 	syncAt := -1

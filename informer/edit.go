@@ -6,7 +6,7 @@ import "github.com/listwatch/listwatch/indexer"
 // for adapters to interfaces that let their users write. edit is given the newest
 // Snapshot and returns what to change and the resourceVersion that the collection
 // has then; no other write comes between. It must not call methods of the Informer
-// that write, and may not fail.
+// that write; if it panics nothing is written, and neither is with a nil edit.
 //
 // Handlers are not told, so that those registered before may be told of updates
 // and deletes of objects that they do not know; a handler with WithLatestOnly must
@@ -14,6 +14,9 @@ import "github.com/listwatch/listwatch/indexer"
 // written, and a complete list everything. The promises of the package hold for an
 // Informer that nobody edits.
 func (i *Informer[T]) Edit(edit func(*indexer.Snapshot[T]) (changes []indexer.Change[T], resourceVersion string)) {
+	if edit == nil {
+		return
+	}
 	i.write(func(p *published[T]) outcome[T] {
 		changes, resourceVersion := edit(p.snapshot)
 		return outcome[T]{changes: changes, resourceVersion: resourceVersion, replacedAt: -1}

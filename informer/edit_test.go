@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"runtime"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -59,6 +60,52 @@ func TestWhatIsEditedCanBeReadAndYieldsToTheServer(t *testing.T) {
 		r.expect(late, "initial a:u1@1", "initial b:u3@1", "delete a:u1@1", "delete b:u3@1", "initial c:u1@2")
 		if got := early.take(); len(got) != 3 {
 			t.Errorf("the early handler was told %q, want two deletes of what it did not know, and c", got)
+		}
+	})
+}
+
+func TestAnEditThatFailsLeavesTheInformerToOthers(t *testing.T) {
+	type edit = func(*indexer.Snapshot[*thing]) ([]indexer.Change[*thing], string)
+	for name, broken := range map[string]edit{
+		"no function": nil,
+		"a panic":     func(*indexer.Snapshot[*thing]) ([]indexer.Change[*thing], string) { panic("odd edit") },
+		"an exit":     func(*indexer.Snapshot[*thing]) ([]indexer.Change[*thing], string) { runtime.Goexit(); return nil, "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
+				over := make(chan struct{})
+				go func() {
+					defer close(over)
+					defer func() { _ = recover() }()
+					r.Edit(broken)
+				}()
+				<-over
+				if len(r.writing) != 0 {
+					t.Fatal("nobody can write any more")
+				}
+				if s := r.Snapshot(); s.Len() != 0 || s.ResourceVersion() != "" {
+					t.Errorf("%d objects at %q, want nothing written", s.Len(), s.ResourceVersion())
+				}
+				r.from.set("a")
+				r.start()
+				r.expectCache()
+			})
+		})
+	}
+}
+
+func TestAnIndexFunctionThatEndsTheGoroutineKeepsNoToken(t *testing.T) {
+	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
+		r.from.set("a")
+		r.start()
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			_ = r.AddIndex("broken", func(*thing) []string { runtime.Goexit(); return nil })
+		}()
+		<-over
+		if len(r.writing) != 0 {
+			t.Error("nobody can write any more")
 		}
 	})
 }
