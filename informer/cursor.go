@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/listwatch/listwatch/indexer"
+	"github.com/listwatch/listwatch/internal/worker"
 )
 
 // cursor walks one handler along the notice log. Its fields belong to the one
@@ -20,6 +21,10 @@ type cursor[T Object] struct {
 	latest *latest[T]           // nil: every change
 	pulled bool                 // by a loop, so that Run does not run it
 	onSync func()               // told of synced; may be nil
+
+	// Of calls that end the goroutine: extra says that the one in progress is none
+	// that passed counts, exited that one did.
+	extra, exited bool
 
 	initial *sweep[T] // to be replayed as adds; nil when done
 	start   *mark     // of initial
@@ -117,7 +122,7 @@ func (c *cursor[T]) replay(ctx context.Context) bool {
 	}
 	c.target = c.start
 	c.begin(&work{since: time.Now(), keys: c.initial})
-	defer c.end()
+	defer c.end(ctx)
 	skip := c.initial.told.Load()
 	for key, obj := range c.initial.snapshot.All() {
 		if skip > 0 {
@@ -149,7 +154,7 @@ func (c *cursor[T]) deliver(ctx context.Context) bool {
 	batch := c.at
 	c.target = batch.mark
 	c.begin(&batch.work)
-	defer c.end()
+	defer c.end(ctx)
 	for c.within < len(batch.notices) {
 		if c.halted(ctx) {
 			return false
@@ -177,10 +182,27 @@ func (c *cursor[T]) begin(w *work) {
 }
 
 // end notes that it is at nothing. It is deferred, for panics that someone else
-// recovers.
-func (c *cursor[T]) end() {
+// recovers, and for calls that end the goroutine.
+func (c *cursor[T]) end(ctx context.Context) {
+	if c.reg.calling {
+		c.cutShort(ctx)
+	}
 	c.reg.work.Store(nil)
 	c.reg.endWork()
+}
+
+// startIn runs the cursor in a goroutine of group, and in another one if a call of
+// the handler ends that.
+func (c *cursor[T]) startIn(group *worker.Group) {
+	group.Go("informer: "+c.reg.name, func(ctx context.Context) {
+		defer func() {
+			if c.exited {
+				c.exited = false
+				c.startIn(group) // nothing, if the run is over: the next one goes on
+			}
+		}()
+		c.run(ctx)
+	})
 }
 
 // call makes one call. A panic is dealt with, by default as client-go does: it is
@@ -188,6 +210,7 @@ func (c *cursor[T]) end() {
 // utilruntime.ReallyCrash to false. Then, as with other policies, it counts as a
 // call that was made.
 func (c *cursor[T]) call(ctx context.Context, n *notice[T]) {
+	c.reg.calling = !c.tell.raw
 	switch {
 	case c.tell.raw:
 	case c.tell.panics == PanicCrashes:

@@ -165,7 +165,9 @@
 // with client-go: a controller that lost a change silently is worse than one that
 // restarts. A program that sets utilruntime.ReallyCrash to false takes the
 // blame: the call counts as made, and the next follows. WithPanicPolicy lets a
-// handler choose that, or its own removal. A panic of the transform
+// handler choose that, or its own removal. A handler that ends its goroutine with
+// runtime.Goexit, as FailNow of package testing does, goes on in another one: that is
+// logged and counted as a panic, and Status.Trouble tells. A panic of the transform
 // is an error about one object, and so is one of an index function.
 //
 // # Concurrency

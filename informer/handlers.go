@@ -69,7 +69,7 @@ func (i *Informer[T]) register(c *cursor[T]) {
 // start has c call its handler until the end of the run. Called with mu held.
 func (i *Informer[T]) start(c *cursor[T]) {
 	if !c.pulled {
-		i.run.handlers.Go("informer: "+c.reg.name, c.run)
+		c.startIn(i.run.handlers)
 	}
 }
 

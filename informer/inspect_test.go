@@ -196,12 +196,14 @@ func TestTroubleIsWhatIsWrongNow(t *testing.T) {
 	s := Status{
 		Running: true, Parts: []PartStatus{{Name: "a", Reflector: failed}, {Name: "b", Reflector: recovered}, {Name: "c", Reflector: healthy}},
 		Transform: TransformStatus{Standing: 2}, IndexErrors: []error{errors.New("boom")},
+		Handlers: []HandlerStatus{{Name: "good"}, {Name: "h", Site: "x.go:1", Panics: 3}},
 	}
 	got := strings.Join(s.Trouble(), "\n")
 	want := "not synced\n" +
 		`a: 1 failed try, the last: HTTP 403 Forbidden: ` + forbidden.Error() + "\n" +
 		`a: permission is missing (RBAC): verb "watch" on the informer's resource at the cluster scope` + "\n" +
-		"the transform failed for 2 objects\nindex functions panicked for objects, such as: boom"
+		"the transform failed for 2 objects\nindex functions panicked for objects, such as: boom\n" +
+		`3 calls of handler "h" (x.go:1) panicked or ended their goroutine`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -153,7 +153,7 @@ func (c *cursor[T]) settle(ctx context.Context) bool {
 	l := c.latest
 	if l.owed != nil {
 		c.begin(&work{since: time.Now(), keys: l.owed})
-		defer c.end()
+		defer c.end(ctx)
 		for k := l.owed.told.Load(); k < int64(len(l.owed.list)); k++ {
 			if c.halted(ctx) {
 				return false
@@ -189,6 +189,7 @@ func (c *cursor[T]) pay(ctx context.Context, d *debt[T]) {
 	if isNil(last) || !exact {
 		last = d.told
 	}
+	var none T
 	was, is := !isNil(d.told), !isNil(now)
 	gone := notice[T]{kind: noticeDelete, key: d.key, old: d.told, obj: last, exact: exact}
 	switch {
@@ -196,7 +197,9 @@ func (c *cursor[T]) pay(ctx context.Context, d *debt[T]) {
 	case was && is && !otherUID(d.told, now):
 		c.call(ctx, &notice[T]{kind: noticeUpdate, old: d.told, obj: now, merged: merged})
 	case was && is:
+		d.told, c.extra = none, true // should the call end the goroutine, the add is left
 		c.call(ctx, &gone)
+		c.extra = false
 		if !c.reg.removed.Load() {
 			c.call(ctx, &notice[T]{kind: noticeAdd, initial: true, obj: now})
 		}

@@ -19,6 +19,7 @@ type meter struct {
 	since     int64                    // of the last work
 	busy      bool                     // it came right after the one before
 	pauses    bool                     // this lap has some
+	calling   bool                     // a call is in progress
 	counted   int64                    // calls ever
 	returned  func(took time.Duration) // told when a reported call is over
 
@@ -56,6 +57,7 @@ func (m *meter) startWork(since time.Time) {
 
 // made notes that one more call, or one spared by a filter, was made.
 func (m *meter) made() {
+	m.calling = false
 	if m.left--; m.left == 0 {
 		m.endLap()
 		m.began.Store(m.start)

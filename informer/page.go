@@ -55,7 +55,8 @@ body{font:14px/1.4 sans-serif;margin:1em} table{border-collapse:collapse;margin:
 {{end}}{{end}}</body></html>
 `))
 
-// Trouble lists in sentences what is wrong at present; nil if nothing is.
+// Trouble lists in sentences what is wrong at present, and which handlers have
+// panicked; nil if nothing is.
 func (s Status) Trouble() []string {
 	var trouble []string
 	add := func(format string, args ...any) { trouble = append(trouble, fmt.Sprintf(format, args...)) }
@@ -80,6 +81,11 @@ func (s Status) Trouble() []string {
 	}
 	if n := len(s.IndexErrors); n > 0 {
 		add("index functions panicked for objects, such as: %v", s.IndexErrors[0])
+	}
+	for _, h := range s.Handlers {
+		if h.Panics > 0 {
+			add("%d calls of handler %q (%s) panicked or ended their goroutine", h.Panics, h.Name, h.Site)
+		}
 	}
 	return trouble
 }

@@ -9,7 +9,10 @@ import (
 )
 
 // PanicPolicy says what a panic in a handler, its filter or its predicates leads
-// to. In any case it is logged with the stack, and counted in Status.
+// to. In any case it is logged with the stack, and counted in Status. So is a call
+// that ends its goroutine with runtime.Goexit, as FailNow of package testing does:
+// PanicRemoves removes the handler then, otherwise it goes on with the next call in
+// another goroutine.
 type PanicPolicy uint8
 
 const (
@@ -56,6 +59,30 @@ func (r *Registration) survive(ctx context.Context, policy PanicPolicy) {
 	klog.FromContext(ctx).Error(nil, "Observed a panic in a handler", "panic", p, "policy", policy, "site", r.Site(), "stack", string(debug.Stack()))
 	if policy == PanicRemoves {
 		r.Remove()
+	}
+}
+
+// cutShort takes a call for made that has ended the goroutine with runtime.Goexit,
+// as FailNow of package testing does; nothing else leaves calling set. It runs
+// among the deferred functions, and has the place in order for the next goroutine.
+func (c *cursor[T]) cutShort(ctx context.Context) {
+	key := ""
+	if w := c.reg.work.Load(); w != nil {
+		key = w.keys.keyAt(c.reg.passed.Load())
+	}
+	c.reg.panicked()
+	switch {
+	case !c.extra:
+		c.reg.passed.Add(1)
+	case c.latest != nil && c.latest.owed != nil: // the add after a delete is still owed
+		c.latest.owed.told.Add(-1)
+		delete(c.latest.ahead, key)
+	}
+	c.extra, c.exited = false, true
+	klog.FromContext(ctx).Error(nil, "A handler has ended its goroutine (runtime.Goexit)", "policy", c.tell.panics, "site", c.reg.Site(), "key", key,
+		"stack", string(debug.Stack()))
+	if c.tell.panics == PanicRemoves {
+		c.reg.Remove()
 	}
 }
 

@@ -72,14 +72,22 @@ func (i *Informer[T]) resynced(reg *Registration) {
 }
 
 // resync goes over what the handler knows, which is snapshot. One that is
-// interrupted is not taken up again.
+// interrupted is not taken up again; if that was the handler's doing, the next
+// period begins.
 func (c *cursor[T]) resync(ctx context.Context, snapshot *indexer.Snapshot[T]) {
 	s := &sweep[T]{snapshot: snapshot}
 	c.reg.again.Store(int64(snapshot.Len()))
-	defer c.reg.again.Store(0)
+	defer func() {
+		c.reg.again.Store(0)
+		c.extra = false
+		if !c.halted(ctx) {
+			c.reg.resynced(c.reg)
+		}
+	}()
+	c.extra = true
 	c.reg.resyncAt.Store(0)
 	c.begin(&work{since: time.Now(), keys: s})
-	defer c.end()
+	defer c.end(ctx)
 	for key, obj := range snapshot.All() {
 		if c.halted(ctx) {
 			return
@@ -101,7 +109,6 @@ func (c *cursor[T]) resync(ctx context.Context, snapshot *indexer.Snapshot[T]) {
 			c.call(ctx, &notice[T]{kind: noticeResync, obj: obj})
 		}
 	}
-	c.reg.resynced(c.reg)
 }
 
 // told is what the handler was told of key last, if the snapshot that it is at has

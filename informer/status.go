@@ -81,7 +81,8 @@ type HandlerStatus struct {
 	// ResourceVersion is that of the collection up to which the handler has
 	// returned from every call.
 	ResourceVersion string
-	// Calls counts the calls, Panics those that ended with a panic. Slowest is
+	// Calls counts the calls, Panics those that ended with a panic or ended their
+	// goroutine (runtime.Goexit). Slowest is
 	// how long the slowest took; where the rest take microseconds, it may
 	// include a few of them. All lag a little: a call in progress is not in it.
 	Calls, Panics int64
