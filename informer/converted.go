@@ -6,10 +6,13 @@ import "fmt"
 // objects: what i caches goes through convert on its way to h, each time anew and in
 // h's goroutine, so that there is no second cache. A filter of the options is one of
 // T; predicates look at the objects as they are cached. convert must not modify its
-// argument.
+// argument. Errors are those of AddHandler, and ErrInvalidOptions without convert.
 func AddConverted[S, T Object](i *Informer[S], convert func(S) T, h Handler[T], opts ...HandlerOption) (*Registration, error) {
-	if h == nil {
+	switch {
+	case h == nil:
 		return nil, fmt.Errorf("informer %q: %w: no handler", i.name, ErrInvalidOptions)
+	case convert == nil:
+		return nil, fmt.Errorf("informer %q: %w: no conversion", i.name, ErrInvalidOptions)
 	}
 	config, asked, err := configure[T](opts)
 	if err != nil {

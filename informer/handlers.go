@@ -30,13 +30,18 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts ...HandlerOption) (*Registra
 func configure[T Object](opts []HandlerOption) (handlerConfig, teller[T], error) {
 	config := handlerConfig{slowAfter: defaultSlowAfter}
 	for _, opt := range opts {
-		opt(&config)
+		if opt != nil { // left out, as where it depends on something
+			opt(&config)
+		}
 	}
 	t := teller[T]{predicates: config.predicates, panics: config.panics}
 	if config.filter != nil {
 		filter, ok := config.filter.(func(T) bool)
-		if !ok || filter == nil {
+		switch {
+		case !ok:
 			return config, t, fmt.Errorf("%w: WithFilter with a %T, want a %T", ErrInvalidOptions, config.filter, filter)
+		case filter == nil:
+			return config, t, fmt.Errorf("%w: WithFilter with a nil filter", ErrInvalidOptions)
 		}
 		t.filter = filter
 	}

@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -122,9 +123,7 @@ func newInformer[S, T Object](source reflector.Source[S], transform func(S) (T, 
 
 // newCache makes an Informer that lacks only a source.
 func newCache[T Object](options *Options[T]) (*Informer[T], error) {
-	if options.Name == "" {
-		options.Name = "informer"
-	}
+	options.Name = nameOr(options.Name)
 	if options.Reflector.Name == "" {
 		options.Reflector.Name = options.Name
 	}
@@ -151,6 +150,9 @@ func newCache[T Object](options *Options[T]) (*Informer[T], error) {
 	i.state.Store(&published[T]{snapshot: index.Snapshot(), mark: &mark{}, tail: newNode[T]()})
 	return i, nil
 }
+
+// nameOr is name, or the default.
+func nameOr(name string) string { return cmp.Or(name, "informer") }
 
 // Name is the name from the options.
 func (i *Informer[T]) Name() string { return i.name }

@@ -17,7 +17,7 @@ import (
 // Errors are those of New, and ErrInvalidOptions without a transform.
 func NewMapped[S, T Object](source reflector.Source[S], transform func(S) (T, error), options Options[T]) (*Informer[T], error) {
 	if transform == nil {
-		return nil, fmt.Errorf("informer %q: %w: no transform", options.Name, ErrInvalidOptions)
+		return nil, fmt.Errorf("informer %q: %w: no transform", nameOr(options.Name), ErrInvalidOptions)
 	}
 	if second := options.Transform; second != nil {
 		first := transform

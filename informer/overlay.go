@@ -62,13 +62,13 @@ func newOverlay[T Object](snapshot func() *indexer.Snapshot[T], limit int) *Over
 // Put notes what the server answered to a create, update or patch. The object is
 // shown as it is: where the Informer has a transform, apply it first. It must not
 // be modified afterwards. An object without a resourceVersion that can be compared
-// is ignored, as is an older one than the overlay shows.
+// is ignored, as are nil and an older one than the overlay shows.
 func (o *Overlay[T]) Put(obj T) { o.note(overlaid[T]{obj: obj}) }
 
 // Deleted notes that the server has removed obj: the object with its UID is not
 // shown any more. obj is its last known state, or that of the answer. It is not
 // for an object that is only marked for deletion and waits for finalizers: that is
-// one to Put.
+// one to Put. A nil object is ignored.
 func (o *Overlay[T]) Deleted(obj T) { o.note(overlaid[T]{obj: obj, deleted: true}) }
 
 // Get returns the newest version of the object under key that the snapshot has or
@@ -129,6 +129,9 @@ func (o *Overlay[T]) Lost() int {
 }
 
 func (o *Overlay[T]) note(e overlaid[T]) {
+	if isNil(e.obj) {
+		return
+	}
 	if _, err := resourceversion.CompareResourceVersion(e.obj.GetResourceVersion(), "1"); err != nil {
 		return
 	}

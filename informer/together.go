@@ -1,6 +1,8 @@
 package informer
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
 	"sync/atomic"
 
@@ -40,9 +42,15 @@ const optimistic = 16
 // Together takes a snapshot of each informer, all at one moment. It costs some ten
 // nanoseconds for each, takes no lock, and delays nobody. Should the Informers be
 // written to so fast that it does not succeed in this way a dozen times, they wait
-// for it once. It must not be called by an index function.
+// for it once. It must not be called by an index function. A nil Informer among
+// them panics, with a text that says which it is.
 func Together(informers ...Member) *Moment {
 	members := slices.Clone(informers)
+	for k, m := range members {
+		if v := reflect.ValueOf(m); m == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+			panic(fmt.Sprintf("informer: Together: informer %d of %d is nil", k+1, len(members)))
+		}
+	}
 	slices.SortFunc(members, func(a, b Member) int { return int(a.serialNumber() - b.serialNumber()) })
 	members = slices.Compact(members)
 	first, second := make([]any, len(members)), make([]any, len(members))
@@ -83,8 +91,11 @@ func momentOf(members []Member, snapshots []any) *Moment {
 }
 
 // SnapshotIn is the Informer's snapshot in a Moment; nil if it was not one of the
-// informers that the Moment was made of.
+// informers that the Moment was made of, and of a nil Moment.
 func (i *Informer[T]) SnapshotIn(m *Moment) *indexer.Snapshot[T] {
+	if m == nil {
+		return nil
+	}
 	snapshot, _ := m.snapshots[i].(*indexer.Snapshot[T])
 	return snapshot
 }

@@ -26,8 +26,11 @@ func (i *Informer[T]) Define(index indexer.Definition[T]) error {
 // channel of the Watch is closed as soon as one of the answers is no longer what
 // it is in since, a Snapshot of this Informer, be it in a run that has not begun
 // yet; Snapshot has the change by then. See Watch of package indexer. Errors wrap
-// indexer.ErrUnknownIndex.
+// indexer.ErrUnknownIndex, or are ErrInvalidOptions if since is nil.
 func (i *Informer[T]) Watch(since *indexer.Snapshot[T], queries ...indexer.Query) (*indexer.Watch, error) {
+	if since == nil {
+		return nil, fmt.Errorf("informer %q: %w: watch since a nil snapshot", i.name, ErrInvalidOptions)
+	}
 	w, err := i.index.Watch(since, queries...)
 	if err != nil {
 		return nil, fmt.Errorf("informer %q: %w", i.name, err)
