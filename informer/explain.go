@@ -126,15 +126,19 @@ func (i *Informer[T]) Explain(key string) Explanation {
 		e.Cached, e.UID, e.ResourceVersion = true, obj.GetUID(), obj.GetResourceVersion()
 	}
 	e.Indexes = i.indexEntries(state.snapshot, key)
+	x := explainer{e: &e, status: &status, shape: shapeOf(state.snapshot)}
 	for _, p := range i.parts {
 		failure, drops := p.sink.trouble().about(key)
 		if failure != nil {
 			e.Failure = failure
 		}
 		e.Drops = append(e.Drops, drops...)
+		dropped := p.sink.trouble().drops.count()
+		x.dropped += dropped
+		x.forgot = x.forgot || dropped > maxRecent
 	}
 	e.Deletions = i.deletions.find(func(d Deletion) bool { return d.Key == key })
-	explainer{e: &e, status: &status, shape: shapeOf(state.snapshot)}.conclude()
+	x.conclude()
 	return e
 }
 

@@ -13,6 +13,9 @@ type explainer struct {
 	e      *Explanation
 	status *Status
 	shape  shape
+
+	dropped int64 // versions, by the transform
+	forgot  bool  // some of them
 }
 
 func (x explainer) because(format string, args ...any) {
@@ -117,9 +120,12 @@ func (x explainer) absent() {
 			x.because("the selector may leave it out: the informer reads %s", c)
 		}
 	}
-	if dropped := x.status.Transform.Dropped; dropped > 0 {
-		x.because("the transform has dropped %d versions of objects, and the last %d are remembered: it may be one of the others",
-			dropped, maxRecent)
+	if x.dropped > 0 {
+		others := ""
+		if x.forgot {
+			others = fmt.Sprintf(", and the last %d are remembered: it may be one of the others", maxRecent)
+		}
+		x.because("the transform has dropped %d versions of objects%s", x.dropped, others)
 	}
 }
 

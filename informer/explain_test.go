@@ -156,6 +156,43 @@ func TestExplainTellsWhatTheTransformDid(t *testing.T) {
 	})
 }
 
+func TestExplainTellsOfADropOnceHoweverOftenItIsListed(t *testing.T) {
+	transform := func(*thing) (*thing, error) { return nil, ErrDrop }
+	bubble(t, Options[*thing]{Transform: transform}, func(t *testing.T, r *rig) {
+		r.from.set("drop") // 2
+		r.start()
+		for range 3 {
+			time.Sleep(time.Minute)
+			r.Relist()
+			synctest.Wait()
+		}
+		e := r.Explain("drop")
+		check(t, e, VerdictTransformDropped, `version "2" was received at 2000-01-01T00:03:00Z`)
+		if len(e.Drops) != 1 {
+			t.Errorf("drops %v, want one", e.Drops)
+		}
+		const others = "the last 256 are remembered"
+		e = r.Explain("other")
+		check(t, e, VerdictAbsent, "has dropped 1 versions of objects")
+		if strings.Contains(e.String(), others) {
+			t.Errorf("all are remembered, but: %s", e)
+		}
+		for k := range maxRecent {
+			r.from.set(fmt.Sprint("more-", k))
+		}
+		synctest.Wait()
+		check(t, r.Explain("other"), VerdictAbsent, "has dropped 257 versions of objects", others)
+		if e := r.Explain("drop"); len(e.Drops) != 0 {
+			t.Errorf("drops %v, want it forgotten", e.Drops)
+		}
+		r.from.set("more-7") // once more, in another version
+		synctest.Wait()
+		if e := r.Explain("more-7"); len(e.Drops) != 2 || e.Drops[0].ResourceVersion != "259" {
+			t.Errorf("drops %v, want the newer first", e.Drops)
+		}
+	})
+}
+
 func TestExplainSeesWhatWaitsForTheCache(t *testing.T) {
 	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
 		r.from.set("a")

@@ -18,7 +18,8 @@ type ObjectError struct {
 // failures remembers the objects whose newest version could not be
 // transformed. Safe for concurrent use.
 type failures struct {
-	drops     recent[Drop]
+	drops     drops
+	dropped   atomic.Int64 // results, a version as often as it was received
 	anonymous atomic.Int64 // results without the UID or resourceVersion that was received
 
 	mu    sync.Mutex // guards the rest

@@ -105,7 +105,7 @@ func (i *Informer[T]) transformStatus() TransformStatus {
 		s.Standing += standing
 		s.Objects = append(s.Objects, objects...)
 		s.Anonymous += p.sink.trouble().anonymous.Load()
-		s.Dropped += p.sink.trouble().drops.count()
+		s.Dropped += p.sink.trouble().dropped.Load()
 	}
 	s.Objects = s.Objects[:min(maxListed, len(s.Objects))]
 	return s

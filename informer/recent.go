@@ -27,7 +27,7 @@ type Deletion struct {
 type Drop struct {
 	Key             string
 	ResourceVersion string
-	Time            time.Time
+	Time            time.Time // the last, if the version was received again
 }
 
 // recent remembers the last maxRecent of something. Safe for concurrent use; the
@@ -43,13 +43,18 @@ func (r *recent[E]) add(entries ...E) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range entries {
-		if len(r.ring) < maxRecent {
-			r.ring = append(r.ring, e)
-		} else {
-			r.ring[r.total%maxRecent] = e
-		}
-		r.total++
+		r.put(e)
 	}
+}
+
+// put is add with mu held.
+func (r *recent[E]) put(e E) {
+	if len(r.ring) < maxRecent {
+		r.ring = append(r.ring, e)
+	} else {
+		r.ring[r.total%maxRecent] = e
+	}
+	r.total++
 }
 
 // count returns how many there were ever.
@@ -70,6 +75,36 @@ func (r *recent[E]) find(match func(E) bool) (found []E) {
 		}
 	}
 	return found
+}
+
+// drops are the recent ones, each version once: what is dropped is received again
+// with each list. The time is the last.
+type drops struct {
+	recent[Drop]
+	at map[dropped]int64 // where in the ring; guarded by mu
+}
+
+// dropped is a version of an object.
+type dropped struct{ key, resourceVersion string }
+
+// note remembers that a version was dropped now.
+func (d *drops) note(key, resourceVersion string) {
+	now, what := time.Now(), dropped{key, resourceVersion}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if k, known := d.at[what]; known {
+		d.ring[k].Time = now
+		return
+	}
+	k := d.total % maxRecent
+	if d.total >= maxRecent {
+		delete(d.at, dropped{d.ring[k].Key, d.ring[k].ResourceVersion})
+	}
+	if d.at == nil {
+		d.at = map[dropped]int64{}
+	}
+	d.put(Drop{Key: key, ResourceVersion: resourceVersion, Time: now})
+	d.at[what] = k
 }
 
 // noteDeletions remembers the deletions among notices. A large relist may bring

@@ -102,7 +102,7 @@ type TransformStatus struct {
 	// every list, and are decoded anew each time.
 	Anonymous int64
 	// Dropped is the number of versions of objects, since New, that the transform
-	// dropped.
+	// dropped; one that is received again, with a list, counts again.
 	Dropped int64
 }
 

@@ -29,7 +29,8 @@ func (s *sink[S, T]) apply(key string, received S) (T, *ObjectError) {
 		}
 		return out, nil
 	case errors.Is(err, ErrDrop):
-		s.failures.drops.add(Drop{Key: key, ResourceVersion: was.resourceVersion, Time: time.Now()})
+		s.failures.dropped.Add(1)
+		s.failures.drops.note(key, was.resourceVersion)
 		return zero, nil
 	}
 	return zero, &ObjectError{
