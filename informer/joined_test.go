@@ -132,6 +132,20 @@ func TestAJoinedInformerCachesTheObjectsOfItsNamespacesOnly(t *testing.T) {
 	})
 }
 
+func TestAWaitForAJoinedInformerNamesThePartThatIsBehind(t *testing.T) {
+	joined(t, []string{"a", "b"}, Options[*thing]{Name: "both"}, func(t *testing.T, r *joinedRig) {
+		r.start()
+		r.from.set("a/1") // 2
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := r.WaitFor(ctx, "2")
+		want := `informer "both": wait for resourceVersion 2, at "1" now, part "b" at "1": context deadline exceeded`
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	})
+}
+
 // Case 12 (prometheus-operator#3218).
 func TestAnEventOfOneNamespaceDoesNotMoveTheResumePointOfAnother(t *testing.T) {
 	joined(t, []string{"a", "b"}, Options[*thing]{}, func(t *testing.T, r *joinedRig) {

@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
@@ -47,6 +48,11 @@ func (i *Informer[T]) hasSynced() bool {
 // name both versions: ErrInvalidResourceVersion at once, ctx's error, and
 // ErrStopped, at once if the run is over and the next has not begun. A snapshot
 // of the past that is new enough will do.
+//
+// A joined Informer (NewJoined, or several namespaces of package factory) is as new
+// as its oldest part, and a quiet part moves only with bookmarks, about one a
+// minute: so long may this take. An Overlay does not wait. The error names the
+// parts that are behind.
 func (i *Informer[T]) WaitFor(ctx context.Context, resourceVersion string) error {
 	if _, err := resourceversion.CompareResourceVersion(resourceVersion, resourceVersion); err != nil {
 		return fmt.Errorf("informer %q: wait for %q: %w", i.name, resourceVersion, ErrInvalidResourceVersion)
@@ -57,10 +63,22 @@ func (i *Informer[T]) WaitFor(ctx context.Context, resourceVersion string) error
 		return err == nil && order >= 0
 	})
 	if err != nil {
-		return fmt.Errorf("informer %q: wait for resourceVersion %s, at %q now: %w",
-			i.name, resourceVersion, i.Snapshot().ResourceVersion(), err)
+		return fmt.Errorf("informer %q: wait for resourceVersion %s, at %q now%s: %w",
+			i.name, resourceVersion, i.Snapshot().ResourceVersion(), i.partsBehind(resourceVersion), err)
 	}
 	return nil
+}
+
+// partsBehind names the parts of a joined Informer that have not heard of
+// resourceVersion.
+func (i *Informer[T]) partsBehind(resourceVersion string) string {
+	var behind strings.Builder
+	for _, p := range i.partStatus() {
+		if at := p.Reflector.ResourceVersion; p.Name != "" && !notOlder(at, resourceVersion) {
+			fmt.Fprintf(&behind, ", part %q at %q", p.Name, at)
+		}
+	}
+	return behind.String()
 }
 
 // await waits for a state that satisfies reached; it looks at the states one by
