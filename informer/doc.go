@@ -18,6 +18,10 @@
 // resourceVersion that the server returned makes the write visible. Watch gives a
 // channel that is closed when the answer to a query is no longer what it was.
 //
+// Start with these: New, NewMapped to cache something smaller, NewJoined for several
+// namespaces; AddHandler or Events; WaitForSync with FailFast; an Overlay to read
+// one's own writes; Explain and StatusHandler when something is not as expected.
+//
 // # What is promised
 //
 // Prefix: every Snapshot equals the server's collection (after selector and
@@ -60,6 +64,11 @@
 // That a slow handler is waited for: what it has not been told is kept, once for
 // all handlers, and its Depth tells how much that is; without WithLatestOnly it has
 // no bound. That objects are copies: they are shared, and must not be modified.
+//
+// That a server whose history went back (etcd restored from a backup) is noticed at
+// once: a list shows it, the first of a run or a relist, such as after an answer that
+// a version is too large. A watch that resumes does not: the server sends nothing
+// until it has passed the old version again, and until then the cache stays as it is.
 //
 // # How changes are recognised
 //
@@ -173,7 +182,7 @@
 // # Concurrency
 //
 // All methods of Informer and Registration may be called from anywhere, handlers
-// included; only Run must not be called from a handler. No lock is held while
+// included, but for those that wait for handlers (see Handler). No lock is held while
 // something foreign is called; an index function must not call AddIndex.
 //
 // Goroutines: 1 + handlers while Run runs (the apply loop, and one for each

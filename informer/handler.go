@@ -14,8 +14,11 @@ type Object = reflector.Object
 
 // Handler is told about every change of the cache. The methods of one Handler
 // are called one after the other, from one goroutine at a time, in the order of
-// the server's stream. They may block (that delays no other handler), call
-// every method of the Informer but Run, and remove their own Registration.
+// the server's stream. They may block (that delays no other handler), remove
+// their own Registration, and call the methods of the Informer, but for Run and
+// those that wait for handlers, which would wait for the call that they are in:
+// WaitForHandlers, WaitFor and Close of its own Registration, Close of the last
+// Lease, and Acquire while the Informer is being stopped.
 //
 // The objects are shared with the cache and with all other handlers: a Handler
 // must not modify them. By the time of a call the Informer's Snapshot contains
@@ -82,7 +85,7 @@ func (h HandlerFuncs[T]) OnDelete(deleted Deleted[T]) {
 	}
 }
 
-// HandlerOption configures one registration of a handler.
+// HandlerOption configures one registration of a handler. A nil one is ignored.
 type HandlerOption func(*handlerConfig)
 
 type handlerConfig struct {
