@@ -128,15 +128,15 @@ func ExampleNewJoined() {
 	}
 	fmt.Println(configs.Snapshot().Keys())
 	for _, part := range configs.Status().Parts {
-		fmt.Println("part", part.Name, "is", part.Reflector.Phase)
+		fmt.Println("part", part.Name, "has failed:", part.Reflector.LastError != nil)
 	}
 	cancel()
 	fmt.Println("run ended with", <-ended)
 
 	// Output:
 	// [blue/a green/a]
-	// part blue is watching
-	// part green is watching
+	// part blue has failed: false
+	// part green has failed: false
 	// run ended with <nil>
 }
 

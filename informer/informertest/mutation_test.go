@@ -202,11 +202,11 @@ var mutations = map[string]mutation{
 }
 
 func TestPlantedFaultsAreCaughtByTheirRulesWithAMinimalCounterExample(t *testing.T) {
-	const tries = 80
+	const enough, most = 40, 1000 // not every trace has a place for every fault
 	for name, m := range mutations {
 		t.Run(name, func(t *testing.T) {
 			planted, longest := 0, 0
-			for range tries {
+			for try := 0; planted < enough && try < most; try++ {
 				seed := rand.Uint64()
 				rnd := rand.New(rand.NewPCG(seed, 0))
 				h := randomHistory(t, rnd)
@@ -225,8 +225,8 @@ func TestPlantedFaultsAreCaughtByTheirRulesWithAMinimalCounterExample(t *testing
 				expectMinimal(t, h, trace, v)
 				longest = max(longest, len(v.Trace))
 			}
-			if planted < tries/4 {
-				t.Errorf("only %d of %d traces had a place for it", planted, tries)
+			if planted < enough {
+				t.Errorf("only %d of %d traces had a place for it", planted, most)
 			}
 			t.Logf("planted %d times, longest counter-example %d entries", planted, longest)
 		})
