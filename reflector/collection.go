@@ -64,6 +64,6 @@ func (s *restSource[T]) Collection() Collection {
 	version := s.client.APIVersion()
 	return Collection{
 		Group: version.Group, Version: version.Version, Resource: s.query.resource, Namespace: s.query.namespace,
-		LabelSelector: s.query.labelSelector, FieldSelector: s.query.fieldSelector,
+		LabelSelector: s.query.LabelSelector, FieldSelector: s.query.FieldSelector,
 	}
 }

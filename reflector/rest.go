@@ -7,64 +7,11 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"github.com/listwatch/listwatch/internal/worker"
 )
-
-// RESTOption narrows what FromREST asks for, or says how the answers are read.
-type RESTOption func(*restQuery)
-
-// restQuery is what every request of a REST source has in common.
-type restQuery struct {
-	resource, namespace          string
-	labelSelector, fieldSelector string
-	shard                        string
-
-	json, clientCodec, dropManagedFields bool
-	interned                             int
-}
-
-// WithLabelSelector asks only for objects whose labels match.
-func WithLabelSelector(selector labels.Selector) RESTOption {
-	return func(q *restQuery) { q.labelSelector = selector.String() }
-}
-
-// WithFieldSelector asks only for objects whose fields match.
-func WithFieldSelector(selector fields.Selector) RESTOption {
-	return func(q *restQuery) { q.fieldSelector = selector.String() }
-}
-
-// WithShard asks only for a part of the collection: the objects whose hash is
-// in a range, written as KEP-5866 has it, such as
-// "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')".
-// A server that does not know the parameter answers with everything, and nothing
-// tells that from an answer.
-func WithShard(selector string) RESTOption {
-	return func(q *restQuery) { q.shard = selector }
-}
-
-// WithJSON asks for JSON also where T has protobuf.
-func WithJSON() RESTOption { return func(q *restQuery) { q.json = true } }
-
-// WithClientDecoding leaves reading and decoding to the client, with its
-// serializer and the encoding it is configured for: for a T that is not what
-// comes over the wire. It is slower, and holds a LIST in memory as a whole.
-func WithClientDecoding() RESTOption { return func(q *restQuery) { q.clientCodec = true } }
-
-// WithoutManagedFields drops metadata.managedFields before objects are decoded.
-func WithoutManagedFields() RESTOption { return func(q *restQuery) { q.dropManagedFields = true } }
-
-// WithInterning shares equal strings among objects: namespaces, labels, owners,
-// nodes, images and the like. Up to limit strings are kept for it; zero is 10,000.
-// It saves memory and costs time: strings are then allocated one by one, by the
-// decoders of client-go and jsonv2.
-func WithInterning(limit int) RESTOption {
-	return func(q *restQuery) { q.interned = orDefault(max(0, limit), defaultInterned) }
-}
 
 // FromREST reads a resource ("pods") of client's group and version, in one
 // namespace or, with "", in all.
@@ -93,23 +40,26 @@ func FromREST[T Object](client rest.Interface, resource, namespace string, optio
 	if isNil(client) {
 		return noSource[T]{"the rest.Interface"}
 	}
-	query := restQuery{resource: resource, namespace: namespace}
-	for _, option := range options {
-		option(&query)
-	}
-	if query.clientCodec {
+	query := restQuery{resource: resource, namespace: namespace, RESTSettings: RESTSettingsOf(options...)}
+	if query.ClientDecoding {
 		return &clientSource[T]{restRequests{client: client, query: query}}
 	}
 	c := newCodec[T]()
-	c.dropManagedFields = query.dropManagedFields
-	if query.interned > 0 {
-		c.strings, c.fast, c.fastJSON = newInternTable(query.interned), nil, nil // whose strings hang together
+	c.dropManagedFields = query.WithoutManagedFields
+	if query.Interning > 0 {
+		c.strings, c.fast, c.fastJSON = newInternTable(query.Interning), nil, nil // whose strings hang together
 	}
-	proto := c.proto && !query.json
+	proto := c.proto && !query.JSON
 	return &restSource[T]{codec: c, restRequests: restRequests{
 		client: client, query: query, acceptList: accept(proto, c.partial, "PartialObjectMetadataList"),
 		acceptWatch: accept(proto, c.partial, "PartialObjectMetadata"),
 	}}
+}
+
+// restQuery is what every request of a REST source has in common.
+type restQuery struct {
+	resource, namespace string
+	RESTSettings
 }
 
 // restRequests makes the requests of a collection.
@@ -122,8 +72,8 @@ type restRequests struct {
 
 // request is a GET of the collection with options.
 func (s *restRequests) request(options metav1.ListOptions) *rest.Request {
-	options.LabelSelector, options.FieldSelector = s.query.labelSelector, s.query.fieldSelector
-	options.ShardSelector = s.query.shard
+	options.LabelSelector, options.FieldSelector = s.query.LabelSelector, s.query.FieldSelector
+	options.ShardSelector = s.query.ShardSelector
 	request := s.client.Get().
 		NamespaceIfScoped(s.query.namespace, s.query.namespace != "").
 		Resource(s.query.resource).

@@ -1,0 +1,69 @@
+package reflector
+
+import (
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// RESTOption narrows what FromREST asks for, or says how the answers are read.
+type RESTOption func(*RESTSettings)
+
+// RESTSettings are what RESTOptions come to. They can be compared: options that
+// mean the same make equal settings, whatever their order.
+type RESTSettings struct {
+	// LabelSelector, FieldSelector and ShardSelector narrow the collection.
+	LabelSelector, FieldSelector, ShardSelector string
+	// JSON, ClientDecoding and WithoutManagedFields are the options of those names.
+	JSON, ClientDecoding, WithoutManagedFields bool
+	// Interning is how many strings are kept to be shared; zero shares none.
+	Interning int
+}
+
+// RESTSettingsOf applies options in their order to the zero value.
+func RESTSettingsOf(options ...RESTOption) (s RESTSettings) {
+	for _, option := range options {
+		option(&s)
+	}
+	return s
+}
+
+// WithLabelSelector asks only for objects whose labels match.
+func WithLabelSelector(selector labels.Selector) RESTOption {
+	return func(s *RESTSettings) { s.LabelSelector = selector.String() }
+}
+
+// WithFieldSelector asks only for objects whose fields match.
+func WithFieldSelector(selector fields.Selector) RESTOption {
+	return func(s *RESTSettings) { s.FieldSelector = selector.String() }
+}
+
+// WithShard asks only for a part of the collection: the objects whose hash is
+// in a range, written as KEP-5866 has it, such as
+// "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')".
+// A server that does not know the parameter answers with everything, and nothing
+// tells that from an answer.
+func WithShard(selector string) RESTOption {
+	return func(s *RESTSettings) { s.ShardSelector = selector }
+}
+
+// WithJSON asks for JSON also where T has protobuf.
+func WithJSON() RESTOption { return func(s *RESTSettings) { s.JSON = true } }
+
+// WithClientDecoding leaves reading and decoding to the client, with its
+// serializer and the encoding it is configured for: for a T that is not what
+// comes over the wire. It is slower, and holds a LIST in memory as a whole. The
+// other options that say how answers are read have no effect then.
+func WithClientDecoding() RESTOption { return func(s *RESTSettings) { s.ClientDecoding = true } }
+
+// WithoutManagedFields drops metadata.managedFields before objects are decoded.
+func WithoutManagedFields() RESTOption {
+	return func(s *RESTSettings) { s.WithoutManagedFields = true }
+}
+
+// WithInterning shares equal strings among objects: namespaces, labels, owners,
+// nodes, images and the like. Up to limit strings are kept for it; zero is 10,000.
+// It saves memory and costs time: strings are then allocated one by one, by the
+// decoders of client-go and jsonv2.
+func WithInterning(limit int) RESTOption {
+	return func(s *RESTSettings) { s.Interning = orDefault(max(0, limit), defaultInterned) }
+}
