@@ -39,11 +39,14 @@ func must[T any](value T, err error) T {
 
 func ptr[T any](value T) *T { return &value }
 
-// makers are the constructors to be compared, by name.
-var makers = []struct {
+// maker is a constructor of informers, with whose they are.
+type maker struct {
 	name string
 	make func(cache.ListerWatcher, runtime.Object, time.Duration, cache.Indexers) cache.SharedIndexInformer
-}{
+}
+
+// makers are the constructors to be compared.
+var makers = []maker{
 	{"client-go", func(lw cache.ListerWatcher, obj runtime.Object, resync time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
 		return cache.NewSharedIndexInformer(draining{cache.ToListerWatcherWithContext(lw)}, obj, resync, indexers)
 	}},
