@@ -19,8 +19,9 @@
 // channel that is closed when the answer to a query is no longer what it was.
 //
 // Start with these: New, NewMapped to cache something smaller, NewJoined for several
-// namespaces; AddHandler or Events; WaitForSync with FailFast; an Overlay to read
-// one's own writes; Explain and StatusHandler when something is not as expected.
+// namespaces, NewJoinedMapped for both; AddHandler or Events; WaitForSync with
+// FailFast; an Overlay to read one's own writes; Explain and StatusHandler when
+// something is not as expected.
 //
 // # What is promised
 //

@@ -50,6 +50,12 @@ func Namespaces[T Object](namespaces []string, source func(namespace string) ref
 // Errors are those of New, and ErrInvalidOptions if there are no parts, or one
 // lacks a name of its own.
 func NewJoined[T Object](parts []Part[T], options Options[T]) (*Informer[T], error) {
+	return newJoined(parts, options.Transform, options)
+}
+
+// newJoined is NewJoined of parts whose objects go through transform; without it S
+// has to be T.
+func newJoined[S, T Object](parts []Part[S], transform func(S) (T, error), options Options[T]) (*Informer[T], error) {
 	i, err := newCache(&options)
 	if err != nil {
 		return nil, err
@@ -66,7 +72,7 @@ func NewJoined[T Object](parts []Part[T], options Options[T]) (*Informer[T], err
 			return nil, fmt.Errorf("informer %q: %w: part %d has no name of its own, but %q", i.name, ErrInvalidOptions, k, from.Name)
 		}
 		names[from.Name] = true
-		p, err := newPart(i, from.Name, from.Source, options.Transform, options)
+		p, err := newPart(i, from.Name, from.Source, transform, options)
 		if err != nil {
 			return nil, err
 		}

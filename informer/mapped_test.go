@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/listwatch/listwatch/reflector"
 )
 
 // unwanted drops the objects whose names are in a set.
@@ -171,6 +173,33 @@ func TestAMappedInformerCachesWhatTheTransformReturnsOncePerObject(t *testing.T)
 	})
 }
 
+func TestAJoinedMappedInformerCachesWhatTheTransformReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from := newCollection()
+		parts := Namespaces([]string{"a", "b"}, func(name string) reflector.Source[*thing] {
+			return &namespace{collection: from, name: name}
+		})
+		inf, err := NewJoinedMapped(parts, toConfigMap, Options[*corev1.ConfigMap]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		from.set("a/1")
+		from.set("b/1")
+		from.set("c/1")
+		stop := runInBubble(t, inf)
+		from.set("b/1")
+		synctest.Wait()
+		var cached []string
+		for key, obj := range inf.Snapshot().All() {
+			cached = append(cached, key+" from "+obj.Data["from"])
+		}
+		if diff := cmp.Diff([]string{"a/1 from 2", "b/1 from 5"}, cached); diff != "" {
+			t.Errorf("cached (-want +got):\n%s", diff)
+		}
+		stop()
+	})
+}
+
 func TestATransformMustKeepWhatTellsObjectsApart(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*thing)
@@ -199,6 +228,9 @@ func TestATransformMustKeepWhatTellsObjectsApart(t *testing.T) {
 func TestNewMappedRefusesWhatMakesNoSense(t *testing.T) {
 	if _, err := NewMapped[*thing, *thing](newCollection(), nil, Options[*thing]{}); !errors.Is(err, ErrInvalidOptions) {
 		t.Errorf("no transform: got %v", err)
+	}
+	if _, err := NewJoinedMapped[*thing, *thing](nil, nil, Options[*thing]{}); !errors.Is(err, ErrInvalidOptions) {
+		t.Errorf("no transform of parts: got %v", err)
 	}
 	if _, err := NewMapped(nil, toConfigMap, Options[*corev1.ConfigMap]{}); !errors.Is(err, ErrInvalidOptions) {
 		t.Errorf("no source: got %v", err)
