@@ -52,7 +52,9 @@ type absence struct {
 // for the first time.
 func (f *Factory) newDefinitions() func() (*informer.Informer[*metav1.PartialObjectMetadata], error) {
 	return sync.OnceValues(func() (*informer.Informer[*metav1.PartialObjectMetadata], error) {
-		return create[*metav1.PartialObjectMetadata](f, &request{key: key{resource: definitions, as: metadataType}})
+		return create[*metav1.PartialObjectMetadata](f, &request{
+			key: key{resource: definitions, as: metadataType}, settings: settings{reflector: f.reflector},
+		})
 	})
 }
 

@@ -7,6 +7,7 @@
 //	web, err := factory.For[*appsv1.Deployment](f, factory.WithNamespaces("web", "shop"))
 //	nodes, err := factory.List[*corev1.Node](f)                  // a corelisters.NodeLister
 //	metas, err := factory.Metadata(f, podsResource)              // shows the cache of pods
+//	slim, err := factory.For[*Slim](f, factory.WithMapping(slimOf)) // made of pods, smaller
 //	f.Start(ctx)                                                 // or go f.Run(ctx)
 //	if err := f.WaitForSync(ctx); err != nil { … }               // says what keeps which of them
 //	moment := f.Snapshot()                                       // of all of them, at one moment
@@ -16,8 +17,9 @@
 //
 // One informer for each resource, set of namespaces, selectors and type, whoever
 // asks and in whatever order of options. What all its users see must be agreed on:
-// who asks for another transform than the first gets ErrConflict, with both places.
-// Indexes are added as they are asked for.
+// who asks for another transform or mapping than the first, or for it to be read in
+// another way (WithREST, WithReflector), gets ErrConflict, with both places and each
+// difference. Indexes are added as they are asked for.
 //
 // A metadata-only or untyped View of what a typed informer caches reads that cache:
 // no second list, watch or copy.

@@ -26,7 +26,8 @@ type shared interface {
 type entry struct {
 	key       key
 	settings  settings
-	transform any // keeps alive what settings identify
+	changed   bool   // what is cached is not what the server sends
+	functions [2]any // keeps alive what settings identify
 	site      string
 	indexes   []anyIndex // guarded by the Factory's mu, as strong
 
@@ -41,12 +42,13 @@ type entry struct {
 
 func newEntry[T informer.Object](f *Factory, r *request, one *informer.Informer[T]) *entry {
 	pointer := weak.Make(one)
-	e := &entry{key: r.key, settings: r.settings, transform: r.transform, site: r.site, strong: one, weak: func() shared {
+	e := &entry{key: r.key, settings: r.settings, changed: r.changes(), functions: [2]any{r.transform, r.mapping}, site: r.site, strong: one}
+	e.weak = func() shared {
 		if one := pointer.Value(); one != nil {
 			return one
 		}
 		return nil
-	}}
+	}
 	e.metadata = func(one shared, k key) *View[*metav1.PartialObjectMetadata] {
 		return newView(k, one.(*informer.Informer[T]), "metadata of ", metadataOf[T])
 	}
@@ -116,8 +118,7 @@ func create[T informer.Object](f *Factory, r *request) (*informer.Informer[T], e
 	if err != nil {
 		return nil, fmt.Errorf("factory: %v at %s: %w", r.key, r.site, err)
 	}
-	options := informer.Options[T]{Name: r.key.String(), Reflector: f.reflector}
-	options.Reflector.Name = ""
+	options := informer.Options[T]{Name: r.name(), Reflector: r.settings.reflector}
 	options.Transform, _ = r.transform.(func(T) (T, error))
 	options.Collection = r.key.collection()
 	if r.settings.waiting {
@@ -125,42 +126,11 @@ func create[T informer.Object](f *Factory, r *request) (*informer.Informer[T], e
 			return nil, fmt.Errorf("factory: %v at %s: %w", r.key, r.site, err)
 		}
 	}
-	source := func(namespace string) reflector.Source[T] {
-		return reflector.FromREST[T](client, r.key.resource.Resource, namespace, r.restOptions()...)
-	}
-	var one *informer.Informer[T]
-	switch len(r.namespaces) {
-	case 0:
-		one, err = informer.New(source(""), options)
-	case 1:
-		one, err = informer.New(source(r.namespaces[0]), options)
-	default:
-		one, err = informer.NewJoined(informer.Namespaces(r.namespaces, source), options)
-	}
+	one, err := makerOf[T](r).make(client, r, options)
 	if err != nil {
 		return nil, fmt.Errorf("factory: %v at %s: %w", r.key, r.site, err)
 	}
 	return one, nil
-}
-
-// restOptions say how a source reads.
-func (r *request) restOptions() (options []reflector.RESTOption) {
-	if r.labels != nil {
-		options = append(options, reflector.WithLabelSelector(r.labels))
-	}
-	if r.fields != nil {
-		options = append(options, reflector.WithFieldSelector(r.fields))
-	}
-	if r.settings.withoutManagedFields {
-		options = append(options, reflector.WithoutManagedFields())
-	}
-	if r.settings.json {
-		options = append(options, reflector.WithJSON())
-	}
-	if r.settings.interning > 0 {
-		options = append(options, reflector.WithInterning(r.settings.interning-1))
-	}
-	return options
 }
 
 // collection describes what is read.

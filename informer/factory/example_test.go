@@ -2,16 +2,19 @@ package factory_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"github.com/listwatch/listwatch/fakeserver"
 	"github.com/listwatch/listwatch/informer/factory"
+	"github.com/listwatch/listwatch/reflector"
 )
 
 // orPanic keeps the examples short.
@@ -83,4 +86,55 @@ func ExampleLister() {
 	// kube-public
 	// kube-system
 	// namespaces "nowhere" not found
+}
+
+// nodeName is all that is kept of a pod.
+type nodeName struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+	Node string
+}
+
+func (n *nodeName) DeepCopyObject() runtime.Object {
+	out := *n
+	out.ObjectMeta = *n.ObjectMeta.DeepCopy()
+	return &out
+}
+
+// nodeNameOf is one function for all who ask, by which they are told to agree.
+func nodeNameOf(pod *corev1.Pod) (*nodeName, error) {
+	return &nodeName{Node: pod.Spec.NodeName, ObjectMeta: metav1.ObjectMeta{
+		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+	}}, nil
+}
+
+// ExampleWithMapping caches a few bytes of each pod.
+func ExampleWithMapping() {
+	server := orPanic(fakeserver.New(fakeserver.Options{}))
+	defer server.Close()
+	ctx := context.Background()
+	client := kubernetes.NewForConfigOrDie(server.Config())
+	web := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "web", Image: "web:1"}}},
+	}
+	orPanic(client.CoreV1().Pods("default").Create(ctx, web, metav1.CreateOptions{}))
+
+	f := orPanic(factory.New(server.Config(), factory.Options{
+		Defaults: []factory.Option{factory.WithREST(reflector.WithoutManagedFields())}, // of all informers
+	}))
+	names := orPanic(factory.For[*nodeName](f, factory.WithMapping(nodeNameOf)))
+	f.Start(ctx)
+	defer f.Shutdown()
+	if err := f.WaitForSync(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	obj, _ := names.Snapshot().Get("default/web")
+	fmt.Println("web is on", obj.Node)
+	_, err := factory.For[*nodeName](f, factory.WithMapping(nodeNameOf), factory.WithREST(reflector.WithJSON()))
+	fmt.Println(errors.Is(err, factory.ErrConflict))
+	// Output:
+	// web is on n1
+	// true
 }

@@ -26,8 +26,8 @@ type Options struct {
 	Scheme *kruntime.Scheme
 	// Defaults apply to every informer, before its own options.
 	Defaults []Option
-	// Reflector configures how collections are listed and watched. Its Name is not
-	// used.
+	// Reflector configures how collections are listed and watched, but for those
+	// that are asked for WithReflector. Its Name is not used.
 	Reflector reflector.Options
 }
 
@@ -91,21 +91,29 @@ func For[T informer.Object](f *Factory, options ...Option) (*informer.Informer[T
 
 // ask puts options together. To be called by what users call.
 func ask[T informer.Object](f *Factory, options []Option) (*request, error) {
-	r := &request{site: callerSite()}
+	r := &request{site: callerSite(), settings: settings{reflector: f.reflector}}
 	for _, option := range f.defaults {
 		option(r)
 	}
 	for _, option := range options {
 		option(r)
 	}
+	r.settings.reflector.Name = ""
+	narrowed := r.settings.rest
+	r.key.labels, r.key.fields, r.key.shard = narrowed.LabelSelector, narrowed.FieldSelector, narrowed.ShardSelector
 	r.key.as = reflect.TypeFor[T]()
 	if r.transform != nil {
 		if _, ok := r.transform.(func(T) (T, error)); !ok {
 			return nil, fmt.Errorf("factory: %v at %s: %w: transform is a %T", r.key.as, r.site, ErrInvalidOptions, r.transform)
 		}
 	}
+	if r.mapping != nil {
+		if _, ok := r.mapping.(maker[T]); !ok || r.settings.mapping == (function{}) {
+			return nil, fmt.Errorf("factory: %v at %s: %w: mapping is a %T", r.key.as, r.site, ErrInvalidOptions, r.mapping)
+		}
+	}
 	if r.key.resource == (schema.GroupVersionResource{}) {
-		kind, err := kindOf[T](f.scheme)
+		kind, err := makerOf[T](r).kind(f.scheme)
 		if err != nil {
 			return nil, fmt.Errorf("factory: %v at %s: %w", r.key.as, r.site, err)
 		}
@@ -148,7 +156,7 @@ func enter[T informer.Object](f *Factory, r *request, made *informer.Informer[T]
 		f.entries = append(f.entries, e)
 		return e, made, slices.Clone(f.sessions), nil
 	}
-	if different := e.settings.differences(r.settings); different != "" {
+	if different := e.settings.differences(&r.settings); different != "" {
 		return nil, nil, nil, fmt.Errorf("factory: %v, made at %s, asked for at %s: %w: %s", r.key, e.site, r.site, ErrConflict, different)
 	}
 	e.strong = has

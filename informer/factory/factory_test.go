@@ -100,7 +100,7 @@ var _ = Describe("A factory", func() {
 			n := 0
 			_, err = factory.For[*corev1.Pod](r.Factory, factory.WithoutManagedFields(),
 				factory.WithTransform(func(pod *corev1.Pod) (*corev1.Pod, error) { n++; return pod, nil }))
-			Expect(err).To(MatchError(ContainSubstring("without managed fields: false, not true")))
+			Expect(err).To(MatchError(ContainSubstring("WithoutManagedFields: false, not true")))
 		}
 		_, err = factory.For[*corev1.Pod](r.Factory, factory.WithTransform(strip),
 			factory.WithIndex("app", func(*corev1.Pod) []string { return nil }))

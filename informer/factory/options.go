@@ -1,12 +1,8 @@
 package factory
 
 import (
-	"fmt"
-	"reflect"
-	"runtime"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -14,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/indexer"
 	"github.com/listwatch/listwatch/informer"
+	"github.com/listwatch/listwatch/reflector"
 )
 
 // Option says which informer is asked for, and how it is to be.
@@ -38,14 +35,44 @@ func WithNamespaces(namespaces ...string) Option {
 	}
 }
 
+// WithREST says how the collection is read: reflector.WithoutManagedFields,
+// reflector.WithJSON, reflector.WithInterning, reflector.WithClientDecoding and others.
+// They add to those given before. Whoever else asks for the informer has to mean the
+// same, but for what narrows the collection: reflector.WithShard and the selectors
+// make an informer of their own.
+func WithREST(options ...reflector.RESTOption) Option {
+	return func(r *request) {
+		for _, option := range options {
+			option(&r.settings.rest)
+		}
+	}
+}
+
 // WithLabels reads only objects whose labels match.
 func WithLabels(selector labels.Selector) Option {
-	return func(r *request) { r.labels, r.key.labels = selector, selector.String() }
+	return WithREST(reflector.WithLabelSelector(selector))
 }
 
 // WithFields reads only objects whose fields match.
 func WithFields(selector fields.Selector) Option {
-	return func(r *request) { r.fields, r.key.fields = selector, selector.String() }
+	return WithREST(reflector.WithFieldSelector(selector))
+}
+
+// WithoutManagedFields drops metadata.managedFields before objects are decoded.
+func WithoutManagedFields() Option { return WithREST(reflector.WithoutManagedFields()) }
+
+// WithInterning shares equal strings among objects (see reflector.WithInterning).
+func WithInterning(limit int) Option { return WithREST(reflector.WithInterning(limit)) }
+
+// WithJSON asks the server for JSON also where the type has protobuf.
+func WithJSON() Option { return WithREST(reflector.WithJSON()) }
+
+// WithReflector configures how the collection is listed and watched, in place of
+// Options.Reflector. The Name is not used, and an Absence not with WithWaiting.
+// Whoever else asks for the informer has to name the same values; an Observer has to
+// be the very same function.
+func WithReflector(options reflector.Options) Option {
+	return func(r *request) { r.settings.reflector = options }
 }
 
 // WithTransform calls transform for each object received (see
@@ -59,6 +86,21 @@ func WithTransform[T informer.Object](transform func(T) (T, error)) Option {
 	}
 }
 
+// WithMapping caches what mapping makes of each object received, such as something
+// smaller: S is what the server is asked for, T the informer's type (see
+// informer.NewMapped).
+//
+//	slim, err := factory.For[*Slim](f, factory.WithMapping(func(pod *corev1.Pod) (*Slim, error) { … }))
+//
+// A transform is applied to the result. Whoever else asks for the informer has to
+// name the very same function, as with WithTransform.
+func WithMapping[S, T informer.Object](mapping func(S) (T, error)) Option {
+	return func(r *request) {
+		r.mapping = mapped[S, T](mapping)
+		r.settings.mapping = identify(mapping)
+	}
+}
+
 // WithIndex adds an index, if the informer has it not yet. T must be the
 // informer's type. Whoever else asks for an index of this name has to name the very
 // same function, as with WithTransform.
@@ -68,123 +110,6 @@ func WithIndex[T informer.Object](name string, index indexer.Func[T]) Option {
 	}
 }
 
-// WithoutManagedFields drops metadata.managedFields before objects are decoded.
-func WithoutManagedFields() Option {
-	return func(r *request) { r.settings.withoutManagedFields = true }
-}
-
-// WithInterning shares equal strings among objects (see reflector.WithInterning).
-func WithInterning(limit int) Option {
-	return func(r *request) { r.settings.interning = max(0, limit) + 1 }
-}
-
-// WithJSON asks the server for JSON also where the type has protobuf.
-func WithJSON() Option { return func(r *request) { r.settings.json = true } }
-
 // WithOwnCopy has Metadata and Unstructured make an informer of their own even if
 // a typed one could serve.
 func WithOwnCopy() Option { return func(r *request) { r.ownCopy = true } }
-
-// key tells informers apart.
-type key struct {
-	resource       schema.GroupVersionResource
-	namespaces     string // sorted, with commas; "" is all
-	labels, fields string
-	as             reflect.Type // what objects are
-}
-
-// settings are what all users of an informer have to agree on.
-type settings struct {
-	withoutManagedFields, json bool
-	waiting                    bool
-	interning                  int // limit + 1; 0 is none
-	transform                  function
-}
-
-// request is what somebody asks for.
-type request struct {
-	key        key
-	namespaces []string
-	labels     labels.Selector // nil is everything, as fields
-	fields     fields.Selector
-	settings   settings
-	transform  any // func(T) (T, error), or nil
-	indexes    []anyIndex
-	ownCopy    bool
-	site       string
-}
-
-// anyIndex is an index function of any type.
-type anyIndex struct {
-	name     string
-	function any // indexer.Func[T]
-	identity function
-	site     string // of whoever added it
-}
-
-// function tells whether two values are the same function: same code, and the
-// same variables that it refers to. It is not enough by itself: as long as it is
-// compared the function must be kept alive.
-type function struct{ closure unsafe.Pointer }
-
-// identify returns the identity of a function. Package reflect gives the address
-// of the code only, which is that of all closures made at one place.
-func identify[F any](f F) function { return function{*(*unsafe.Pointer)(unsafe.Pointer(&f))} }
-
-// name is that of the code.
-func (f function) String() string {
-	if f.closure == nil {
-		return "none"
-	}
-	return runtime.FuncForPC(*(*uintptr)(f.closure)).Name()
-}
-
-// String is what the informer is called: "deployments.v1.apps as metadata in a,b".
-func (k key) String() string {
-	text := k.resource.Resource + "." + k.resource.Version
-	if k.resource.Group != "" {
-		text += "." + k.resource.Group
-	}
-	switch k.as {
-	case metadataType:
-		text += " as metadata"
-	case unstructuredType:
-		text += " as unstructured"
-	}
-	for _, part := range []struct{ before, value string }{
-		{" in ", k.namespaces}, {" with labels ", k.labels}, {" with fields ", k.fields},
-	} {
-		if part.value != "" {
-			text += part.before + part.value
-		}
-	}
-	return text
-}
-
-// differences says in what s is other than asked, "" if in nothing.
-func (s settings) differences(asked settings) string {
-	var all []string
-	for _, d := range []struct {
-		what     string
-		has, got any
-	}{
-		{"transform", s.transform, asked.transform},
-		{"without managed fields", s.withoutManagedFields, asked.withoutManagedFields},
-		{"JSON", s.json, asked.json},
-		{"waiting", s.waiting, asked.waiting},
-		{"interning", s.interning != 0, asked.interning != 0},
-	} {
-		if d.has == d.got {
-			continue
-		}
-		text := fmt.Sprintf("%s: %v, not %v", d.what, d.has, d.got)
-		if fmt.Sprint(d.has) == fmt.Sprint(d.got) {
-			text += " made anew"
-		}
-		all = append(all, text)
-	}
-	if len(all) == 0 && s != asked {
-		all = []string{fmt.Sprintf("strings interned: %d, not %d", s.interning-1, asked.interning-1)}
-	}
-	return strings.Join(all, "; ")
-}

@@ -31,7 +31,7 @@ func newRig(options factory.Options) *rig {
 	server, err := fakeserver.New(fakeserver.Options{})
 	Expect(err).NotTo(HaveOccurred())
 	bubble.Cleanup(func() { Expect(server.Close()).To(Succeed()) })
-	asked := &requests{seen: map[string]int{}}
+	asked := &requests{seen: map[string]int{}, last: map[string]*http.Request{}}
 	config := server.Config()
 	config.Wrap(asked.wrap)
 	f, err := factory.New(config, options)
@@ -66,7 +66,8 @@ func (r *rig) namespace(name string) {
 // requests counts the collections that were asked for.
 type requests struct {
 	mu   sync.Mutex
-	seen map[string]int // by "list PATH", "watch PATH"
+	seen map[string]int           // by "list PATH", "watch PATH"
+	last map[string]*http.Request // the newest of each
 }
 
 func (r *requests) wrap(next http.RoundTripper) http.RoundTripper {
@@ -77,6 +78,7 @@ func (r *requests) wrap(next http.RoundTripper) http.RoundTripper {
 		}
 		r.mu.Lock()
 		r.seen[verb+" "+request.URL.Path]++
+		r.last[verb+" "+request.URL.Path] = request
 		r.mu.Unlock()
 		return next.RoundTrip(request)
 	})
@@ -93,6 +95,13 @@ func (r *requests) lists() []string {
 		}
 	}
 	return all
+}
+
+// newest is the newest list of a path, or watch-list.
+func (r *requests) newest(path string) *http.Request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last["list "+path]
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -18,8 +18,9 @@ import (
 // allocates 288 bytes, and keeping it keeps those parts of the object alive.
 // Nothing is kept by the View.
 //
-// Of a typed informer with a transform, or that drops managed fields where this does
-// not, no view is made. With WithTransform there is always an informer of its own.
+// Of a typed informer with a transform or a mapping, or that drops managed fields
+// where this does not, no view is made. With WithTransform or WithMapping there is
+// always an informer of its own.
 // Errors are those of For.
 func Metadata(f *Factory, resource schema.GroupVersionResource, options ...Option) (*View[*metav1.PartialObjectMetadata], error) {
 	return show(f, resource, options, func(e *entry) func(shared, key) *View[*metav1.PartialObjectMetadata] { return e.metadata })
@@ -61,7 +62,7 @@ func show[T informer.Object](f *Factory, resource schema.GroupVersionResource, o
 // typed finds the typed informer that can serve r; there is none if there is one of
 // r's own already.
 func (f *Factory) typed(r *request) (*entry, shared, []*session) {
-	if r.ownCopy || r.transform != nil {
+	if r.ownCopy || r.changes() {
 		return nil, nil, nil
 	}
 	f.mu.Lock()
@@ -73,7 +74,7 @@ func (f *Factory) typed(r *request) (*entry, shared, []*session) {
 		k := e.key
 		k.as = r.key.as
 		isTyped := e.key.as != metadataType && e.key.as != unstructuredType
-		if !isTyped || k != r.key || e.transform != nil || e.settings.withoutManagedFields != r.settings.withoutManagedFields {
+		if !isTyped || k != r.key || e.changed || e.settings.rest.WithoutManagedFields != r.settings.rest.WithoutManagedFields {
 			continue
 		}
 		if r.key.as == unstructuredType && e.unstructured == nil {
