@@ -18,7 +18,8 @@
 // goroutine at a time, except RequestProgress and Close, which anybody may call.
 //
 // Memory compacts by itself what is older than five minutes, as kube-apiserver
-// makes etcd do, or what MemoryOptions say; Compacted tells how far it got.
+// makes etcd do, or what MemoryOptions say; Compacted tells how far it got. Restored
+// makes another one of what it was at a revision, as from a backup.
 //
 // # Not promised
 //
