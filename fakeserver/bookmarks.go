@@ -9,7 +9,7 @@ import (
 // ResourceVersion is the newest of the whole server: that of the last write. A
 // closed server still knows it.
 func (s *Server) ResourceVersion(ctx context.Context) (string, error) {
-	revision, err := s.api.Revision(ctx)
+	revision, err := s.api().Revision(ctx)
 	if err != nil {
 		return "", fmt.Errorf("fakeserver: resourceVersion: %w", err)
 	}
@@ -27,13 +27,13 @@ func (s *Server) SendBookmarks(ctx context.Context, resourceVersion string) erro
 	if err != nil {
 		return fmt.Errorf("fakeserver: bookmarks: %w", err)
 	}
-	newest, err := s.api.Revision(ctx)
+	newest, err := s.api().Revision(ctx)
 	if err != nil {
 		return fmt.Errorf("fakeserver: bookmarks: %w", err)
 	}
 	if revision > newest {
 		return fmt.Errorf("fakeserver: bookmarks at %d: the server is at %d", revision, newest)
 	}
-	s.api.SendBookmarks(revision)
+	s.api().SendBookmarks(revision)
 	return nil
 }

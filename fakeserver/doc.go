@@ -23,9 +23,10 @@
 // and limits, so that a test need not write a hundred objects to see a 410.
 //
 // Steering: DropWatches cuts the connections of all watches, Compact makes the
-// server forget its history, so that older resourceVersions get 410. SendBookmarks
-// tells every watch how far the server is, for tests that want to know when nothing
-// more is on its way.
+// server forget its history, so that older resourceVersions get 410. Restore takes
+// it back to an earlier state, as a backup of etcd does. SendBookmarks tells every
+// watch how far the server is, for tests that want to know when nothing more is on
+// its way.
 //
 // Promises: resourceVersions are one counter for all resources, as etcd's are. A
 // write is answered once the watch cache has taken it in, so that reads at any

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/listwatch/listwatch/fakeserver/apiserver"
@@ -27,8 +29,11 @@ const closeGrace = time.Second
 
 // Server is a running fake API server. Make one with New.
 type Server struct {
-	store *storage.Memory
-	api   *apiserver.Server
+	options apiserver.Options
+
+	mu     sync.Mutex // guards closed, and changes of back
+	closed bool
+	back   atomic.Pointer[backend]
 
 	http      *http.Server
 	pipes     *pipeListener
@@ -37,23 +42,41 @@ type Server struct {
 	conns     connections
 }
 
+// backend is a store and the API over it.
+type backend struct {
+	store *storage.Memory
+	api   *apiserver.Server
+}
+
+// newBackend serves what is in a store, which it closes if that fails.
+func newBackend(options apiserver.Options, store *storage.Memory) (*backend, error) {
+	options.Store = store
+	api, err := apiserver.New(options)
+	if err != nil {
+		store.Close()
+		return nil, err
+	}
+	return &backend{store, api}, nil
+}
+
+func (b *backend) close() {
+	b.api.Close()
+	b.store.Close()
+}
+
 // New starts a server with an empty store, apart from the namespaces that every
 // cluster has. It opens no socket. The caller must Close it.
 func New(options Options) (*Server, error) {
-	store := storage.NewMemory()
-	wanted := options.api()
-	wanted.Store = store
-	api, err := apiserver.New(wanted)
+	back, err := newBackend(options.api(), storage.NewMemory())
 	if err != nil {
-		store.Close()
 		return nil, fmt.Errorf("fakeserver: %w", err)
 	}
 	s := &Server{
-		store:   store,
-		api:     api,
+		options: options.api(),
 		pipes:   newPipeListener(),
 		workers: worker.New(context.Background()),
 	}
+	s.back.Store(back)
 	s.transport = &http.Transport{
 		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return s.pipes.dial(ctx) },
 		DisableCompression:  true, // compressing for a pipe is only work
@@ -70,8 +93,9 @@ func New(options Options) (*Server, error) {
 
 // handler puts what belongs to this package in front of the API.
 func (s *Server) handler(options Options) http.Handler {
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.api().ServeHTTP(w, r) })
 	if !options.Steer {
-		return s.api
+		return api
 	}
 	steering := s.steering()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -81,9 +105,12 @@ func (s *Server) handler(options Options) http.Handler {
 			steering.ServeHTTP(w, r)
 			return
 		}
-		s.api.ServeHTTP(w, r)
+		api(w, r)
 	})
 }
+
+// api is what serves at present.
+func (s *Server) api() *apiserver.Server { return s.back.Load().api }
 
 // serve accepts connections of l until it is closed.
 func (s *Server) serve(name string, l net.Listener) bool {
@@ -98,7 +125,7 @@ func (s *Server) serve(name string, l net.Listener) bool {
 // does: watches and exact reads from older resourceVersions get 410 Expired. It
 // returns the revision up to which history is gone.
 func (s *Server) Compact(ctx context.Context) (int64, error) {
-	revision, err := s.api.Compact(ctx)
+	revision, err := s.api().Compact(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("fakeserver: compact: %w", err)
 	}
@@ -109,20 +136,23 @@ func (s *Server) Compact(ctx context.Context) (int64, error) {
 // streams, as a broken network does, and returns how many it cut. Clients see
 // an unexpected end, not an orderly one, and may connect again at once. A watch
 // that is only being opened is not cut.
-func (s *Server) DropWatches() int { return s.api.CutWatches() }
+func (s *Server) DropWatches() int { return s.api().CutWatches() }
 
 // Close ends all watches and connections, stops everything that the server
 // started and waits until it is gone, which takes a second if a client is in
 // the middle of a request and goes no further. Closing again does nothing. The
 // error is always nil; it is there to satisfy io.Closer.
 func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	s.workers.Stop()
 	s.pipes.Close()
 	s.endRequests()
 	s.workers.Wait() // no listener accepts any more
 	s.conns.close()
 	s.transport.CloseIdleConnections()
-	s.store.Close()
+	s.back.Load().store.Close()
 	return nil
 }
 
@@ -132,7 +162,7 @@ func (s *Server) endRequests() {
 	closing := worker.New(context.Background())
 	ended := make(chan struct{})
 	closing.Go("fakeserver: end of requests", func(context.Context) {
-		s.api.Close()
+		s.api().Close()
 		close(ended)
 	})
 	grace := time.NewTimer(closeGrace)
