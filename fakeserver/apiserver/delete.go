@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternal "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,8 +19,6 @@ import (
 
 	"github.com/listwatch/listwatch/fakeserver/cacher"
 )
-
-var deleteOptionsKind = schema.GroupVersionKind{Version: "v1", Kind: "DeleteOptions"}
 
 // deleteOptions reads the body, or if there is none the query.
 func (s *Server) deleteOptions(q *request) (*metav1.DeleteOptions, error) {
@@ -33,7 +32,7 @@ func (s *Server) deleteOptions(q *request) (*metav1.DeleteOptions, error) {
 		if err != nil {
 			return nil, err
 		}
-		if options, err = decodeDeleteOptions(data, f, q.resource.gvk.GroupVersion()); err != nil {
+		if options, err = decodeDeleteOptions(data, f); err != nil {
 			return nil, err
 		}
 	} else if err := decodeQuery(q.URL.Query(), options); err != nil {
@@ -45,21 +44,18 @@ func (s *Server) deleteOptions(q *request) (*metav1.DeleteOptions, error) {
 	return options, nil
 }
 
-// decodeDeleteOptions accepts the kind under core v1, which is the default, and
-// under the version of the resource.
-func decodeDeleteOptions(data []byte, f format, gv schema.GroupVersion) (*metav1.DeleteOptions, error) {
-	obj, _, err := decodeBody(data, f, deleteOptionsKind)
-	if err != nil && !gv.Empty() {
-		if again, _, errAgain := decodeBody(data, f, gv.WithKind("DeleteOptions")); errAgain == nil {
-			obj, err = again, nil
-		}
-	}
+// decodeDeleteOptions accepts the kind under any group and version, as a real server
+// does: clients name core v1, which is the default, meta.k8s.io, or what they delete.
+func decodeDeleteOptions(data []byte, f format) (*metav1.DeleteOptions, error) {
+	codecs, want := metainternal.Codecs, schema.GroupVersionKind{Version: "v1", Kind: "DeleteOptions"}
+	info, _ := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), f.String()) // has all formats
+	options := &metav1.DeleteOptions{}
+	obj, _, err := codecs.DecoderToVersion(info.Serializer, want.GroupVersion()).Decode(data, &want, options)
 	if err != nil {
-		return nil, err
+		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	options, ok := obj.(*metav1.DeleteOptions)
-	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("%T is no DeleteOptions", obj))
+	if obj != options {
+		return nil, apierrors.NewBadRequest("decoded object cannot be converted to DeleteOptions")
 	}
 	return options, nil
 }

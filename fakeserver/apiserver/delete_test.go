@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -43,6 +44,18 @@ var _ = Describe("deleting", func() {
 		Expect(got.at("message")).To(HavePrefix(`Operation cannot be fulfilled on ConfigMap "a": the ResourceVersion in the precondition (1)`))
 		got = r.must(409, "DELETE", configMaps+"/a", `{"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"u"}}`)
 		Expect(got.at("message")).To(ContainSubstring("the UID in the precondition (u) does not match the UID in record"))
+	})
+	bubble.It("takes its options under any version, as they are sent by clients of the resource's own", func() {
+		r := inBubble()
+		for n, version := range []string{"v1", "meta.k8s.io/v1", "apps/v1", "example.com/v1"} {
+			name := fmt.Sprint("a", n)
+			r.configMap(name, "")
+			got := r.must(409, "DELETE", configMaps+"/"+name, `{"apiVersion":"`+version+`","kind":"DeleteOptions","preconditions":{"uid":"u"}}`)
+			Expect(got.at("message")).To(ContainSubstring("the UID in the precondition (u) does not match the UID in record"))
+			r.must(200, "DELETE", configMaps+"/"+name, `{"apiVersion":"`+version+`","kind":"DeleteOptions"}`)
+		}
+		r.must(400, "DELETE", configMaps+"/a", `{"apiVersion":"v1","kind":"ConfigMap"}`)
+		r.must(400, "DELETE", configMaps+"/a", `{"apiVersion":"v1","kind":"DeleteOptions","preconditions":1}`)
 	})
 	DescribeTable("leaves dependents to a collector", func(query string, finalizers ...any) {
 		bubble.Run(func() {
