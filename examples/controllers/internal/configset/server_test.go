@@ -102,7 +102,7 @@ func TestStatusAndScaleAreSubresources(t *testing.T) {
 			t.Fatal(err)
 		}
 		scale.Object["spec"] = map[string]any{"replicas": int64(5)}
-		if scale, err = scales.Update(ctx, scale, metav1.UpdateOptions{}, "scale"); err != nil {
+		if _, err = scales.Update(ctx, scale, metav1.UpdateOptions{}, "scale"); err != nil {
 			t.Fatal(err)
 		}
 		if s, err = sets.Get(ctx, "web", metav1.GetOptions{}); err != nil || s.Wanted() != 5 || s.Generation != 2 {
