@@ -56,6 +56,27 @@ func TestDeletesFoundByARelistLeaveEveryIndex(t *testing.T) {
 	check(t, s, oracle{"a/2": mustGet(t, s, "a/2")}, map[string]indexer.Func[*object]{"label": labelsOf, "parity": parityOf})
 }
 
+func TestAnIndexTellsWhatItWouldHaveOfAnyObject(t *testing.T) {
+	x := newLabelled(t, nil)
+	if err := x.Define(indexer.NewIndex("length", func(o *object) []int { return []int{len(o.labels)} })); err != nil {
+		t.Fatal(err)
+	}
+	s := x.Apply(changes{put("a/1", 1, "red")}, "1")
+	for value, want := range map[string]bool{"blue": true, "green": true, "red": false} {
+		if got, err := s.Matches("label", value, put("a/1", 2, "blue", "green").Object); err != nil || got != want {
+			t.Errorf("%s: %v, %v", value, got, err)
+		}
+	}
+	if got, err := s.Matches("label", "red", poisoned("a/2", 1).Object); got || err != nil {
+		t.Errorf("an object that the function fails for: %v, %v", got, err)
+	}
+	for _, name := range []string{"size", "length"} {
+		if _, err := s.Matches(name, "1", mustGet(t, s, "a/1")); !errors.Is(err, indexer.ErrUnknownIndex) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func mustGet(t *testing.T, s *indexer.Snapshot[*object], key string) *object {
 	t.Helper()
 	o, ok := s.Get(key)

@@ -92,6 +92,18 @@ func (s *Snapshot[T]) ByIndex(name, value string) (iter.Seq2[string, T], error) 
 	return s.walk(values.tree(value), "", ""), nil
 }
 
+// Matches reports whether an index would have obj under value. obj need not be in
+// the snapshot: it may be a later version, or what is only being written. An object
+// that the index function fails for matches nothing. Errors: ErrUnknownIndex.
+func (s *Snapshot[T]) Matches(name, value string, obj T) (bool, error) {
+	found, err := byName(s.indexes, name)
+	if err != nil {
+		return false, err
+	}
+	values, _ := found.definition.(*Index[T, string]).call("", obj) // a failure has no values
+	return slices.Contains(values, value), nil
+}
+
 // IndexLen returns how many objects an index has under value. It does not walk
 // over them. Errors: ErrUnknownIndex.
 func (s *Snapshot[T]) IndexLen(name, value string) (int, error) {

@@ -2,6 +2,7 @@ package informer
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -97,11 +98,32 @@ func (o *Overlay[T]) Get(key string) (T, bool) {
 
 // All yields every key and object in key order, as of the moment when All was
 // called: what Get would return for each.
-func (o *Overlay[T]) All() iter.Seq2[string, T] { return o.merged("", (*indexer.Snapshot[T]).All) }
+func (o *Overlay[T]) All() iter.Seq2[string, T] {
+	snapshot, entries := o.pending("")
+	return overlay(entries, snapshot.All())
+}
 
 // Namespace is All for the objects of one namespace, which is not "".
 func (o *Overlay[T]) Namespace(namespace string) iter.Seq2[string, T] {
-	return o.merged(namespace+"/", func(s *indexer.Snapshot[T]) iter.Seq2[string, T] { return s.Namespace(namespace) })
+	snapshot, entries := o.pending(namespace + "/")
+	return overlay(entries, snapshot.Namespace(namespace))
+}
+
+// ByIndex is All for the objects that an index of the Informer has under value: of
+// what was put, those that it would have there. Errors: indexer.ErrUnknownIndex.
+func (o *Overlay[T]) ByIndex(name, value string) (iter.Seq2[string, T], error) {
+	snapshot, entries := o.pending("")
+	found, err := snapshot.ByIndex(name, value)
+	if err != nil {
+		return nil, err
+	}
+	for key, e := range entries {
+		if matches, _ := snapshot.Matches(name, value, e.obj); !matches { // the index is known
+			e.deleted = true // it takes the place of a version that may match
+			entries[key] = e
+		}
+	}
+	return overlay(entries, found), nil
 }
 
 // List returns the objects of All, in a slice of the caller's.
@@ -227,26 +249,32 @@ func (o *Overlay[T]) giveUp() {
 	o.lost++
 }
 
-// merged yields what all finds in the snapshot, and entries whose keys have the
-// prefix.
-func (o *Overlay[T]) merged(prefix string, all func(*indexer.Snapshot[T]) iter.Seq2[string, T]) iter.Seq2[string, T] {
+// pending returns the snapshot and, in a map of the caller's, the writes to keys
+// with the prefix that it has not caught up with.
+func (o *Overlay[T]) pending(prefix string) (*indexer.Snapshot[T], map[string]overlaid[T]) {
 	if o.count.Load() == 0 { // before the snapshot is loaded
-		return all(o.snapshot())
+		return o.snapshot(), nil
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	snapshot := o.look()
 	o.tidy(snapshot)
-	var keys []string
 	entries := make(map[string]overlaid[T], len(o.entries))
 	for key, e := range o.entries {
 		if strings.HasPrefix(key, prefix) {
 			entries[key] = e
-			keys = append(keys, key)
 		}
 	}
-	slices.Sort(keys)
-	return func(yield func(string, T) bool) { mergeOverlay(keys, entries, all(snapshot), yield) }
+	return snapshot, entries
+}
+
+// overlay yields what base does, with entries.
+func overlay[T Object](entries map[string]overlaid[T], base iter.Seq2[string, T]) iter.Seq2[string, T] {
+	if len(entries) == 0 {
+		return base
+	}
+	keys := slices.Sorted(maps.Keys(entries))
+	return func(yield func(string, T) bool) { mergeOverlay(keys, entries, base, yield) }
 }
 
 // mergeOverlay yields entries, whose sorted keys are keys, among what base yields,

@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -17,7 +18,7 @@ import (
 
 // at is a snapshot of objects, written "key:uid@version", at a version.
 func at(version string, objects ...string) *snapshotOfThings {
-	x, err := indexer.New(indexer.Options[*thing]{})
+	x, err := indexer.New(indexer.Options[*thing]{Indexes: map[string]indexer.Func[*thing]{"digit": lastDigit}})
 	if err != nil {
 		panic(err)
 	}
@@ -27,6 +28,11 @@ func at(version string, objects ...string) *snapshotOfThings {
 		changes = append(changes, indexer.Change[*thing]{Key: keyOf(obj), Object: obj})
 	}
 	return x.Apply(changes, version)
+}
+
+// lastDigit is that of an object's version, so that an update changes it.
+func lastDigit(obj *thing) []string {
+	return []string{obj.ResourceVersion[len(obj.ResourceVersion)-1:]}
 }
 
 // overlayCase is a story of one key, "a": what is noted, in order, over which
@@ -262,6 +268,32 @@ func compareOverlay(t *testing.T, o *Overlay[*thing], snapshot map[string]*thing
 	}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("snapshot at %d, all (-want +got):\n%s", seen, diff)
+	}
+	indexed := map[string]string{}
+	for digit := range 10 {
+		found, err := o.ByIndex("digit", strconv.Itoa(digit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, obj := range found {
+			if _, twice := indexed[key]; twice || lastDigit(obj)[0] != strconv.Itoa(digit) {
+				t.Errorf("snapshot at %d: %s under digit %d", seen, show(obj), digit)
+			}
+			indexed[key] = show(obj)
+		}
+	}
+	if diff := cmp.Diff(want, indexed); diff != "" {
+		t.Errorf("snapshot at %d, by index (-want +got):\n%s", seen, diff)
+	}
+}
+
+func TestAnOverlayKnowsTheIndexesOfItsSnapshot(t *testing.T) {
+	o := newOverlay(func() *snapshotOfThings { return at("4", "a:u@3") }, 0)
+	for range 2 {
+		if _, err := o.ByIndex("size", "3"); !errors.Is(err, indexer.ErrUnknownIndex) {
+			t.Errorf("an index that there is not: %v", err)
+		}
+		o.Put(thingOf("a:u@5")) // for the second time
 	}
 }
 
