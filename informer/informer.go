@@ -76,9 +76,11 @@ type Informer[T Object] struct {
 	union      *union[T]  // of the parts, used by the apply loop; nil for a single one
 	news       news       // of the reflectors
 	sizer      sizer[T]
-	processing latency
-	deletions  recent[Deletion]
-	detector   *detector[T] // nil: off
+	// indexFailures counts what Status says of it.
+	indexFailures atomic.Int64
+	processing    latency
+	deletions     recent[Deletion]
+	detector      *detector[T] // nil: off
 
 	// state is what readers and new handlers start from. Written by whoever
 	// holds the token in writing: the apply loop, AddIndex, or the end of Run.
@@ -130,24 +132,27 @@ func newCache[T Object](options *Options[T]) (*Informer[T], error) {
 	if options.MaxPending < 0 {
 		return nil, fmt.Errorf("informer %q: %w: MaxPending is negative", options.Name, ErrInvalidOptions)
 	}
-	index, err := indexer.New(indexer.Options[T]{Indexes: options.Indexes, Defined: options.Defined})
-	if err != nil {
-		return nil, fmt.Errorf("informer %q: %w", options.Name, err)
-	}
 	i := &Informer[T]{
 		name:       options.Name,
 		serial:     serials.Add(1),
 		maxPending: options.MaxPending,
 		newUID:     options.NewUIDUpdates,
 		first:      make(chan struct{}),
-		index:      index,
 		writing:    make(chan struct{}, 1),
 		ended:      make(chan struct{}),
 		since:      time.Now(),
 		processing: latency{base: time.Now()},
 		detector:   newDetector(options),
 	}
-	i.state.Store(&published[T]{snapshot: index.Snapshot(), mark: &mark{}, tail: newNode[T]()})
+	var err error
+	i.index, err = indexer.New(indexer.Options[T]{
+		Indexes: options.Indexes, Defined: options.Defined,
+		OnError: func(*indexer.IndexError) { i.indexFailures.Add(1) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("informer %q: %w", options.Name, err)
+	}
+	i.state.Store(&published[T]{snapshot: i.index.Snapshot(), mark: &mark{}, tail: newNode[T]()})
 	return i, nil
 }
 

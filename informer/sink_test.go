@@ -229,5 +229,16 @@ func TestAPanickingIndexFunctionIsReportedAndLosesNothing(t *testing.T) {
 		if errs := r.Status().IndexErrors; len(errs) != 1 || !strings.Contains(errs[0].Error(), "bad") {
 			t.Errorf("index errors %v, want one about bad", errs)
 		}
+		r.from.set("bad")
+		r.from.set("good")
+		synctest.Wait()
+		if s := r.Status(); s.IndexFailures != 2 || s.IndexErrorsStanding != 1 {
+			t.Errorf("%d failures, %d standing; want 2, 1", s.IndexFailures, s.IndexErrorsStanding)
+		}
+		r.from.remove("bad")
+		synctest.Wait()
+		if s := r.Status(); s.IndexFailures != 2 || s.IndexErrorsStanding != 0 {
+			t.Errorf("%d failures, %d standing; want 2, 0", s.IndexFailures, s.IndexErrorsStanding)
+		}
 	})
 }

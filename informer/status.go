@@ -46,9 +46,13 @@ type Status struct {
 	Handlers []HandlerStatus
 	// Transform tells of objects that Options.Transform failed for.
 	Transform TransformStatus
-	// IndexErrors tell of objects that an index function panicked for; they are
-	// in the cache, but not in that index.
-	IndexErrors []error
+	// IndexErrors tell of objects that an index function failed or panicked for;
+	// they are in the cache, but not in that index. They are the first few of
+	// IndexErrorsStanding, by index and key.
+	IndexErrors         []error
+	IndexErrorsStanding int
+	// IndexFailures is how often, since New, an index function failed.
+	IndexFailures int64
 
 	// Reflector has the counts of lists, watches, relists and reconnects, and
 	// the last error: of a joined Informer those of the part that is worst off,
@@ -123,10 +127,9 @@ func (i *Informer[T]) Status() Status {
 	}
 	s.Parts = i.partStatus()
 	s.Reflector = worst(s.Parts)
-	for k, err := range i.index.Errors() {
-		if k == maxListed {
-			break
-		}
+	standing := i.index.Errors()
+	s.IndexFailures, s.IndexErrorsStanding = i.indexFailures.Load(), len(standing)
+	for _, err := range standing[:min(len(standing), maxListed)] {
 		s.IndexErrors = append(s.IndexErrors, err)
 	}
 	s.Transform = i.transformStatus()

@@ -19,6 +19,7 @@ import (
 	fcache "k8s.io/client-go/tools/cache/testing"
 	"k8s.io/klog/v2"
 
+	"github.com/listwatch/listwatch/indexer"
 	"github.com/listwatch/listwatch/informer"
 	"github.com/listwatch/listwatch/informer/informermetrics"
 	"github.com/listwatch/listwatch/reflector"
@@ -52,8 +53,9 @@ func example() *fixed {
 			{Name: "b", Depth: 2},
 			{Name: "a", Depth: 4, Age: 3 * time.Second, Calls: 20, Slowest: time.Second},
 		},
-		Transform: informer.TransformStatus{Failures: 8, Standing: 2, Dropped: 9},
-		Parts:     []informer.PartStatus{{Reflector: source(1)}, {Reflector: source(2)}},
+		Transform:           informer.TransformStatus{Failures: 8, Standing: 2, Dropped: 9},
+		IndexErrorsStanding: 3, IndexFailures: 12,
+		Parts: []informer.PartStatus{{Reflector: source(1)}, {Reflector: source(2)}},
 	}}
 }
 
@@ -98,6 +100,8 @@ informer_handler_panics_total{handler="a"} 1
 informer_handler_panics_total{handler="b"} 0
 informer_handler_slowest_call_seconds{handler="a"} 2
 informer_handler_slowest_call_seconds{handler="b"} 0
+informer_index_errors_total{} 12
+informer_index_missing_objects{} 3
 informer_kept_objects_total{} 18
 informer_last_event_timestamp_seconds{} 1.0000000025e+09
 informer_list_pages_total{} 4
@@ -206,6 +210,9 @@ func TestAnInformerHasSeriesWhileItRuns(t *testing.T) {
 		pods, err := informer.New(reflector.FromListerWatcher[*corev1.Pod](server), informer.Options[*corev1.Pod]{
 			Name: "test", Collection: reflector.Collection{Version: "v1", Resource: "pods"},
 			Reflector: reflector.Options{DisableWatchList: true},
+			Indexes: map[string]indexer.Func[*corev1.Pod]{
+				"fails": func(*corev1.Pod) []string { panic("of no use") },
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -229,6 +236,9 @@ func TestAnInformerHasSeriesWhileItRuns(t *testing.T) {
 			const labels = `{group="",name="test",resource="pods",version="v1"}`
 			if got := find("informer_objects{"); len(got) != 1 || got[0] != "informer_objects"+labels+" 1" {
 				t.Errorf("objects: %v", got)
+			}
+			if got := find("informer_index_errors_total{"); len(got) != 1 || got[0] != "informer_index_errors_total"+labels+" 1" {
+				t.Errorf("round %d, index errors: %v", round, got)
 			}
 			if got := find(`handler_calls_total{group="",handler="counter"`); (len(got) == 1) != (round == 0) {
 				t.Errorf("round %d, handler: %v", round, got)

@@ -143,6 +143,10 @@ var metrics = []metric{
 		func(s informer.Status) float64 { return float64(s.Transform.Dropped) }),
 	gauge("transform_failing_objects", "Objects whose newest version is not in the cache because the transform failed for it.",
 		func(s informer.Status) float64 { return float64(s.Transform.Standing) }),
+	plain("index_errors_total", "Objects that an index function failed or panicked for, once for each index.",
+		func(s informer.Status) float64 { return float64(s.IndexFailures) }),
+	gauge("index_missing_objects", "Objects of the cache that are missing from an index because of that, once for each index.",
+		func(s informer.Status) float64 { return float64(s.IndexErrorsStanding) }),
 }
 
 func boolean(b bool) float64 {
