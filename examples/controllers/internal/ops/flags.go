@@ -22,6 +22,8 @@ type Options struct {
 	// the same LeaseNamespace and LeaseName.
 	LeaderElect               bool
 	LeaseNamespace, LeaseName string
+	// Demo has the example write a little load by itself, for something to be seen.
+	Demo bool
 }
 
 // AddFlags adds the flags of all controllers. The lease is called as the program.
@@ -32,6 +34,7 @@ func (o *Options) AddFlags(flags *flag.FlagSet) {
 	flags.BoolVar(&o.Verbose, "v", false, "log more")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", false, "work only while holding a lease, so that several processes may run")
 	flags.StringVar(&o.LeaseNamespace, "lease-namespace", "default", "`namespace` of the lease")
+	flags.BoolVar(&o.Demo, "demo", true, "write a little load; with -kubeconfig only if this flag is named")
 	flags.StringVar(&o.LeaseName, "lease-name", flags.Name(), "`name` of the lease")
 }
 
@@ -57,5 +60,8 @@ func Parse(flags *flag.FlagSet, o *Options, args []string, stderr io.Writer) (st
 		fmt.Fprintf(stderr, "%s: %s (-h tells the usage)\n", flags.Name(), problem)
 		return 2, false
 	}
+	named := false
+	flags.Visit(func(f *flag.Flag) { named = named || f.Name == "demo" })
+	o.Demo = o.Demo && (named || o.Kubeconfig == "") // nobody's cluster is written to unasked
 	return 0, true
 }

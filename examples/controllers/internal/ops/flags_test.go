@@ -15,9 +15,13 @@ func TestFlagsAreParsedOrTheProgramEndsWithTheStatusThatTheyAskFor(t *testing.T)
 		ok     bool
 		status int
 		says   string
+		demo   bool
 	}{
-		{args: "", ok: true},
-		{args: "-leader-elect -log-format json", ok: true},
+		{args: "", ok: true, demo: true},
+		{args: "-demo=false", ok: true},
+		{args: "-kubeconfig some", ok: true},
+		{args: "-kubeconfig some -demo", ok: true, demo: true},
+		{args: "-leader-elect -log-format json", ok: true, demo: true},
 		{args: "-h", status: 0, says: "-kubeconfig path"},
 		{args: "-nonsense", status: 2, says: "-nonsense"},
 		{args: "start", status: 2, says: `unexpected argument "start"`},
@@ -31,6 +35,9 @@ func TestFlagsAreParsedOrTheProgramEndsWithTheStatusThatTheyAskFor(t *testing.T)
 		status, ok := ops.Parse(flags, &options, strings.Fields(test.args), &stderr)
 		if status != test.status || ok != test.ok || !strings.Contains(stderr.String(), test.says) {
 			t.Errorf("%q: status %d, ok %t, stderr %q", test.args, status, ok, stderr.String())
+		}
+		if test.ok && options.Demo != test.demo {
+			t.Errorf("%q: demo %t", test.args, options.Demo)
 		}
 		if options.LeaseName != "example" && test.ok {
 			t.Errorf("%q: the lease is called %q", test.args, options.LeaseName)
