@@ -1,0 +1,219 @@
+package parts
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Part is a piece of a message and what it was decoded to. It does not change.
+type Part struct {
+	// Raw are the bytes. Strings and byte slices of the value may be parts of them.
+	Raw string
+	// Value is what Len and it together mean to whoever added it.
+	Value unsafe.Pointer
+	Len   int
+	// Size is how many bytes of memory the Part keeps alive, Raw included.
+	Size int
+
+	key  Key
+	used atomic.Bool // found since the hand came by
+}
+
+// Key is under what a Part is kept: its kind, which says how its bytes are decoded,
+// and a hash of both.
+type Key struct {
+	kind uintptr
+	hash uint64
+}
+
+const (
+	// overhead is what a Part costs besides its Size.
+	overhead = int64(unsafe.Sizeof(Part{}))
+	// usualSize is what a Part takes on average: it decides how many there can be.
+	usualSize = 512
+	// fewest sets that a Table has.
+	fewest = 16
+	// ways are the places where a Part may be.
+	ways = 4
+	// marks are kept for each set.
+	marks = 8
+)
+
+// Table remembers Parts.
+type Table struct {
+	limit int64
+	hash  func(raw []byte) uint64
+	most  int // sets
+
+	size    atomic.Int64 // of all Parts
+	places  atomic.Pointer[places]
+	growing atomic.Bool
+}
+
+// places is where Parts and marks are.
+type places struct {
+	sets  []set
+	marks []atomic.Uint32
+	shift int          // of a hash, to the number of its set
+	fresh atomic.Int64 // marks and Parts made since these places are in use
+	hand  atomic.Int64 // the set where room is looked for next
+}
+
+// set has the Parts whose hashes begin alike. tags are the ends of the hashes, to
+// look into few Parts.
+type set struct {
+	tags  [ways]atomic.Uint32
+	parts [ways]atomic.Pointer[Part]
+}
+
+// New returns a Table whose Parts take up to limit bytes.
+func New(limit int) *Table {
+	seed := maphash.MakeSeed()
+	t := &Table{
+		limit: int64(limit), most: max(fewest, 1<<bits.Len(uint(limit/usualSize/ways))/2),
+		hash: func(raw []byte) uint64 { return maphash.Bytes(seed, raw) },
+	}
+	t.places.Store(newPlaces(fewest))
+	return t
+}
+
+func newPlaces(sets int) *places {
+	return &places{sets: make([]set, sets), marks: make([]atomic.Uint32, sets*marks), shift: 64 - bits.Len(uint(sets-1))}
+}
+
+func (p *places) set(hash uint64) *set { return &p.sets[hash>>p.shift] }
+
+// mark is where a hash is noted.
+func (p *places) mark(hash uint64) *atomic.Uint32 {
+	return &p.marks[hash>>(p.shift-bits.Len(marks-1))]
+}
+
+func tag(hash uint64) uint32 { return uint32(hash) | 1 }
+
+// Find returns the Part of a kind that has these bytes, nil if it is not known.
+func (t *Table) Find(kind uintptr, raw []byte) (*Part, Key) {
+	key := Key{kind, t.hash(raw) ^ uint64(kind)*0x9e3779b97f4a7c15}
+	set := t.places.Load().set(key.hash)
+	for i := range set.tags {
+		if set.tags[i].Load() != tag(key.hash) {
+			continue
+		}
+		if p := set.parts[i].Load(); p != nil && p.key == key && p.Raw == string(raw) {
+			if !p.used.Load() {
+				p.used.Store(true)
+			}
+			return p, key
+		}
+	}
+	return nil, key
+}
+
+// Again reports whether it was asked about key before, not too long ago. What
+// comes once need not be added.
+func (t *Table) Again(key Key) bool {
+	places := t.places.Load()
+	mark := places.mark(key.hash)
+	if mark.Load() == tag(key.hash) {
+		return true
+	}
+	mark.Store(tag(key.hash))
+	t.made(places)
+	return false
+}
+
+// Fits reports whether a Part of so many bytes may be added: none may take up much
+// of the Table.
+func (t *Table) Fits(bytes int) bool { return int64(bytes) <= t.limit/64 }
+
+// Add remembers a Part, for which Find returned key. It must not be changed any
+// more.
+func (t *Table) Add(key Key, part *Part) {
+	part.key = key
+	cost := int64(part.Size) + overhead
+	places := t.places.Load()
+	if !t.Fits(part.Size) || !t.makeRoom(places, cost) {
+		return
+	}
+	set := places.set(key.hash)
+	at := set.place()
+	set.tags[at].Store(tag(key.hash))
+	t.dropped(set.parts[at].Swap(part))
+	if t.places.Load() != places && set.parts[at].CompareAndSwap(part, nil) { // too late to be taken along
+		t.dropped(part)
+	}
+	t.made(places)
+}
+
+// place is where a Part is put: where none is, or else one that was not found
+// lately.
+func (s *set) place() int {
+	for i := range s.parts {
+		if s.parts[i].Load() == nil {
+			return i
+		}
+	}
+	for i := range s.parts {
+		if p := s.parts[i].Load(); p == nil || !p.used.Swap(false) {
+			return i
+		}
+	}
+	return 0
+}
+
+// dropped takes a Part out of the sum.
+func (t *Table) dropped(part *Part) {
+	if part != nil {
+		t.size.Add(-int64(part.Size) - overhead)
+	}
+}
+
+// makeRoom adds cost to the sum, if it can be made not to exceed the limit.
+func (t *Table) makeRoom(places *places, cost int64) bool {
+	const steps = 32
+	for range steps {
+		if t.size.Add(cost) <= t.limit {
+			return true
+		}
+		t.size.Add(-cost)
+		set := &places.sets[int(places.hand.Add(1))&(len(places.sets)-1)]
+		for i := range set.parts {
+			if p := set.parts[i].Load(); p != nil && !p.used.Swap(false) && set.parts[i].CompareAndSwap(p, nil) {
+				t.dropped(p)
+			}
+		}
+	}
+	return false
+}
+
+// made counts what was put into places, and goes over to larger ones when that is
+// as much as they hold.
+func (t *Table) made(old *places) {
+	if len(old.sets) >= t.most || old.fresh.Add(1) < int64(len(old.marks)) || !t.growing.CompareAndSwap(false, true) {
+		return
+	}
+	defer t.growing.Store(false)
+	if t.places.Load() != old {
+		return
+	}
+	grown := newPlaces(2 * len(old.sets))
+	for i := range old.marks {
+		if mark := old.marks[i].Load(); mark != 0 { // the next bit is not known
+			grown.marks[2*i].Store(mark)
+			grown.marks[2*i+1].Store(mark)
+		}
+	}
+	t.places.Store(grown)
+	// From now on others add to the new ones.
+	for i := range old.sets {
+		for j := range old.sets[i].parts {
+			if p := old.sets[i].parts[j].Swap(nil); p != nil {
+				set := grown.set(p.key.hash)
+				at := set.place()
+				set.tags[at].Store(tag(p.key.hash))
+				t.dropped(set.parts[at].Swap(p))
+			}
+		}
+	}
+}
