@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/listwatch/listwatch/reflector/internal/parts"
 )
 
 // errRefused: the generated code knows why.
@@ -16,14 +18,30 @@ var errRefused = errors.New("protobuf message is refused")
 // type. After an error the object is of no use.
 func (d *Decoder) Decode(data []byte, object any) error {
 	kept := append(make([]byte, 0, len(data)), data...)
-	return decode(d.root, reflect.ValueOf(object).UnsafePointer(), kept)
+	return (&state{own: true}).message(d.root, reflect.ValueOf(object).UnsafePointer(), kept)
 }
 
-// text is data as a string; nothing writes to data any more.
-func text(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
+// state is what decoding an object needs besides the bytes.
+type state struct {
+	own bool // the bytes are the object's: strings are parts of them
 
-// decode decodes a message into object.
-func decode(m *message, object unsafe.Pointer, data []byte) error {
+	// For sharing; see share.go.
+	table *parts.Table // nil: nothing is shared
+	part  bool         // what is decoded will be shared
+	size  int          // of the memory made so far, but for texts
+	texts texts
+}
+
+// text is data as a string that may be kept.
+func (s *state) text(data []byte) string {
+	if !s.own {
+		data = s.texts.keep(data)
+	}
+	return unsafe.String(unsafe.SliceData(data), len(data))
+}
+
+// message decodes a message into object.
+func (s *state) message(m *message, object unsafe.Pointer, data []byte) error {
 	if m.own != nil {
 		return m.own(object, data)
 	}
@@ -38,9 +56,16 @@ func decode(m *message, object unsafe.Pointer, data []byte) error {
 				return errRefused
 			}
 			at := unsafe.Add(object, f.offset)
-			if wire == wireVarint {
+			var err error
+			switch {
+			case wire == wireVarint:
 				f.number(at, value)
-			} else if err := f.bytes(at, body, data); err != nil {
+			case f.shared != 0 && s.table != nil:
+				rest, err = s.share(f, at, span{body, data, rest})
+			default:
+				err = s.bytes(f, at, body, data)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -109,34 +134,40 @@ func (f *field) number(at unsafe.Pointer, value uint64) {
 }
 
 // bytes sets a field of wire type bytes. from is the message from the field on.
-func (f *field) bytes(at unsafe.Pointer, body, from []byte) error {
+func (s *state) bytes(f *field, at unsafe.Pointer, body, from []byte) error {
 	switch f.op {
 	case opString:
-		*(*string)(at) = text(body)
+		*(*string)(at) = s.text(body)
 	case opBytes:
+		if !s.own {
+			body = s.texts.keep(body)
+		}
 		*(*[]byte)(at) = body
 	case opStringPointer:
-		v := text(body)
+		v := s.text(body)
 		*(**string)(at) = &v
 	case opStrings:
 		list := (*[]string)(at)
 		if *list == nil {
-			*list = make([]string, 0, run(from))
+			n := run(from)
+			s.size += n * int(unsafe.Sizeof(""))
+			*list = make([]string, 0, n)
 		}
-		*list = append(*list, text(body))
+		*list = append(*list, s.text(body))
 	case opMessage:
-		return decode(f.sub, at, body)
+		return s.message(f.sub, at, body)
 	case opPointer:
 		p := *(*unsafe.Pointer)(at)
 		if p == nil {
+			s.size += int(f.size)
 			p = reflect.New(f.elem).UnsafePointer()
 			*(*unsafe.Pointer)(at) = p
 		}
-		return decode(f.sub, p, body)
+		return s.message(f.sub, p, body)
 	case opSlice:
-		return decode(f.sub, f.grow(at, from), body)
+		return s.message(f.sub, s.grow(f, at, from), body)
 	default:
-		return f.entry(at, body, from)
+		return s.entry(f, at, body, from)
 	}
 	return nil
 }
@@ -149,11 +180,12 @@ type slice struct {
 
 // grow makes the slice at longer by an element and returns that. At first it
 // makes room for all that follow.
-func (f *field) grow(at unsafe.Pointer, from []byte) unsafe.Pointer {
+func (s *state) grow(f *field, at unsafe.Pointer, from []byte) unsafe.Pointer {
 	list := (*slice)(at)
 	if list.len == list.cap {
 		grown := slice{len: list.len, cap: list.len + run(from)}
 		grown.data = f.arrays.Make(grown.cap)
+		s.size += grown.cap * int(f.size)
 		if list.len > 0 {
 			reflect.Copy(reflect.NewAt(f.slice, unsafe.Pointer(&grown)).Elem(), reflect.NewAt(f.slice, at).Elem())
 		}
@@ -165,7 +197,13 @@ func (f *field) grow(at unsafe.Pointer, from []byte) unsafe.Pointer {
 
 // run counts how many fields of the first's number and type follow each other.
 func run(data []byte) int {
-	n := 1
+	n, _ := extent(data)
+	return n
+}
+
+// extent is run, and what follows.
+func extent(data []byte) (n int, rest []byte) {
+	n = 1
 	first, wire, _, _, rest, _ := next(data)
 	for len(rest) > 0 {
 		number, w, _, _, after, ok := next(rest)
@@ -175,11 +213,22 @@ func run(data []byte) int {
 		n++
 		rest = after
 	}
-	return n
+	return n, rest
+}
+
+// Sizes of maps in memory: they have room for 8 entries at least, and a head.
+const (
+	mapSize   = 48
+	groupSize = 8
+)
+
+// made counts a map with so many entries of a size.
+func (s *state) made(entries int, entry uintptr) {
+	s.size += mapSize + max(groupSize, entries*8/7)*(int(entry)+1)
 }
 
 // entry sets an entry of a map.
-func (f *field) entry(at unsafe.Pointer, body, from []byte) error {
+func (s *state) entry(f *field, at unsafe.Pointer, body, from []byte) error {
 	var key, value []byte
 	for len(body) > 0 {
 		number, wire, _, part, rest, ok := next(body)
@@ -198,28 +247,37 @@ func (f *field) entry(at unsafe.Pointer, body, from []byte) error {
 	case opStringMap:
 		entries := (*map[string]string)(at)
 		if *entries == nil {
-			*entries = make(map[string]string, run(from))
+			n := run(from)
+			s.made(n, 2*unsafe.Sizeof(""))
+			*entries = make(map[string]string, n)
 		}
-		(*entries)[text(key)] = text(value)
+		(*entries)[s.text(key)] = s.text(value)
 	case opBytesMap:
 		entries := (*map[string][]byte)(at)
 		if *entries == nil {
-			*entries = make(map[string][]byte, run(from))
+			n := run(from)
+			s.made(n, unsafe.Sizeof("")+unsafe.Sizeof(key))
+			*entries = make(map[string][]byte, n)
 		}
-		if value == nil {
+		switch {
+		case value == nil:
 			value = []byte{}
+		case !s.own:
+			value = s.texts.keep(value)
 		}
-		(*entries)[text(key)] = value
+		(*entries)[s.text(key)] = value
 	case opQuantities:
 		entries := (*map[string]resource.Quantity)(at)
 		if *entries == nil {
-			*entries = make(map[string]resource.Quantity, run(from))
+			n := run(from)
+			s.made(n, unsafe.Sizeof("")+unsafe.Sizeof(resource.Quantity{}))
+			*entries = make(map[string]resource.Quantity, n)
 		}
 		var quantity resource.Quantity
 		if err := quantity.Unmarshal(value); err != nil {
 			return err
 		}
-		(*entries)[text(key)] = quantity
+		(*entries)[s.text(key)] = quantity
 	}
 	return nil
 }

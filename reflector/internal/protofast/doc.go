@@ -10,12 +10,16 @@
 //     for that.
 //   - A message whose type is not described by its tags is left to the type's own
 //     Unmarshal method.
+//   - A Sharer's objects are as equal to those, and share what is equal in the bytes:
+//     a part is decoded in memory of its own when its bytes come for the second
+//     time, and found from the third time on.
 //   - data is not kept.
 //
 // # Not promised
 //
 //   - That a part of an object can be kept alive alone: any string of it keeps the
-//     text of the whole object. Byte slices must not be written to.
+//     text of the whole object, with a Sharer that of what is not shared. Byte
+//     slices must not be written to, and nothing in objects of a Sharer.
 //
 // # Goroutines
 //

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/listwatch/listwatch/reflector/internal/parts"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -58,8 +60,13 @@ func TestEveryBuiltInTypeIsDecodedAsByItsGeneratedCode(t *testing.T) {
 	}
 }
 
+// decoder is a Decoder or a Sharer.
+type decoder interface {
+	Decode(data []byte, object any) error
+}
+
 // compare decodes both ways. What Decode accepts must be fine and equal.
-func compare(t *testing.T, d *Decoder, element reflect.Type, data []byte, valid bool) {
+func compare(t *testing.T, d decoder, element reflect.Type, data []byte, valid bool) {
 	t.Helper()
 	before := string(data)
 	got, want := reflect.New(element).Interface(), reflect.New(element).Interface()
@@ -137,9 +144,11 @@ func BenchmarkPod(b *testing.B) {
 		all = append(all, data)
 	}
 	d := For(element)
+	shared := d.Sharing(parts.New(32 << 20))
 	for name, decode := range map[string]func(data []byte, pod *corev1.Pod) error{
 		"generated": func(data []byte, pod *corev1.Pod) error { return pod.Unmarshal(data) },
 		"tables":    func(data []byte, pod *corev1.Pod) error { return d.Decode(data, pod) },
+		"shared":    func(data []byte, pod *corev1.Pod) error { return shared.Decode(data, pod) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -41,6 +41,7 @@ type field struct {
 	arrays *arrays.Maker // for the slice
 	size   uintptr       // of elem
 	sub    *message      // of opMessage, opPointer and opSlice
+	shared uintptr       // kind of its parts, zero if these are not shared
 }
 
 // op is what is done with a field.
@@ -135,6 +136,7 @@ func (b builder) struct_(t reflect.Type, m *message) bool {
 		if entry.op = b.op(f.Type, &entry); entry.op == opNone {
 			return false
 		}
+		entry.shared = entry.kindOf(f.Type)
 		for len(m.fields) <= number {
 			m.fields = append(m.fields, field{})
 		}
@@ -165,6 +167,7 @@ func (b builder) op(t reflect.Type, f *field) op {
 			return opStringPointer
 		}
 		if f.sub = b.message(f.elem); f.sub != nil {
+			f.size = f.elem.Size()
 			return opPointer
 		}
 	case reflect.Struct:
