@@ -46,8 +46,8 @@ func FromREST[T Object](client rest.Interface, resource, namespace string, optio
 	}
 	c := newCodec[T]()
 	c.dropManagedFields = query.WithoutManagedFields
-	if query.Interning > 0 {
-		c.strings, c.fast, c.fastJSON = newInternTable(query.Interning), nil, nil // whose strings hang together
+	if query.Sharing > 0 {
+		c.share(query.Sharing)
 	}
 	proto := c.proto && !query.JSON
 	return &restSource[T]{codec: c, restRequests: restRequests{

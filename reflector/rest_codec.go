@@ -18,6 +18,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/listwatch/listwatch/reflector/internal/jsonfast"
+	"github.com/listwatch/listwatch/reflector/internal/parts"
 	"github.com/listwatch/listwatch/reflector/internal/protofast"
 	"github.com/listwatch/listwatch/reflector/internal/wire"
 )
@@ -45,11 +46,10 @@ type codec[T Object] struct {
 	loose   bool                      // T is unstructured
 
 	// The quick decoders; nil where others are to be used.
-	fast     *protofast.Decoder
+	fast     protoDecoder
 	fastJSON *jsonfast.Decoder
 
 	dropManagedFields bool
-	strings           *internTable // nil: no interning
 
 	objects, nanoseconds atomic.Int64
 }
@@ -64,7 +64,9 @@ func codecOf[T Object](element reflect.Type) *codec[T] {
 	_, c.partial = any(object).(*metav1.PartialObjectMetadata)
 	_, c.loose = any(object).(*unstructured.Unstructured)
 	if c.proto {
-		c.fast = protofast.For(element)
+		if d := protofast.For(element); d != nil {
+			c.fast = d
+		}
 	}
 	if !c.loose && element.Kind() == reflect.Struct {
 		c.fastJSON = jsonfast.For(element, unmarshalV2)
@@ -73,6 +75,22 @@ func codecOf[T Object](element reflect.Type) *codec[T] {
 		c.kinds, _, _ = scheme.Scheme.ObjectKinds(object)
 	}
 	return c
+}
+
+// protoDecoder is a decoder of objects.
+type protoDecoder interface {
+	Decode(data []byte, object any) error
+}
+
+// defaultSharing is how much memory is kept alive for sharing.
+const defaultSharing = 32 << 20
+
+// share has equal parts of objects shared.
+func (c *codec[T]) share(limit int) {
+	table := parts.New(limit)
+	if d, ok := c.fast.(*protofast.Decoder); ok {
+		c.fast = d.Sharing(table)
+	}
 }
 
 func (c *codec[T]) new() T { return reflect.New(c.element).Interface().(T) }
@@ -229,9 +247,6 @@ func (c *codec[T]) fromEnvelope(data []byte) (none T, err error) {
 func (c *codec[T]) finish(object T) {
 	if c.dropManagedFields {
 		object.SetManagedFields(nil) // where the scan did not see them
-	}
-	if c.strings != nil {
-		c.strings.object(object)
 	}
 }
 

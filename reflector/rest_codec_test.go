@@ -173,21 +173,6 @@ func TestManagedFieldsAreDroppedAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestInterningChangesNoObject(t *testing.T) {
-	table := newInternTable(50) // which overflows
-	for _, kind := range kinds() {
-		for seed := range int64(2) {
-			object := filled(t, kind, seed)
-			expected := object.DeepCopyObject()
-			table.object(object)
-			same(t, kind.String(), object, expected)
-		}
-	}
-	if len(table.texts) > 50 {
-		t.Errorf("%d strings are kept", len(table.texts))
-	}
-}
-
 // oddities are objects as no server of Kubernetes writes them, but as
 // client-go reads them, or not.
 var oddities = []string{

@@ -15,8 +15,8 @@ type RESTSettings struct {
 	LabelSelector, FieldSelector, ShardSelector string
 	// JSON, ClientDecoding and WithoutManagedFields are the options of those names.
 	JSON, ClientDecoding, WithoutManagedFields bool
-	// Interning is how many strings are kept to be shared; zero shares none.
-	Interning int
+	// Sharing is how many bytes are kept alive to be shared; zero shares nothing.
+	Sharing int
 }
 
 // RESTSettingsOf applies options in their order to the zero value.
@@ -60,10 +60,17 @@ func WithoutManagedFields() RESTOption {
 	return func(s *RESTSettings) { s.WithoutManagedFields = true }
 }
 
-// WithInterning shares equal strings among objects: namespaces, labels, owners,
-// nodes, images and the like. Up to limit strings are kept for it; zero is 10,000.
-// It saves memory and costs time: strings are then allocated one by one, by the
-// decoders of client-go and jsonv2.
-func WithInterning(limit int) RESTOption {
-	return func(s *RESTSettings) { s.Interning = orDefault(max(0, limit), defaultInterned) }
+// WithSharing lets objects, and versions of one, share what is equal in them: maps,
+// slices, what is behind pointers, and longer strings. It takes half of the memory
+// and time where objects are as alike as replicas of a Deployment are. Parts that
+// came twice lately are remembered by their bytes, and kept alive by that, up to
+// limit bytes with all they refer to; zero is 32 MiB.
+//
+// Who writes to a part of an object then writes to other objects too, also before
+// they are in a cache: a Transform may assign to the fields of the object itself
+// and of structs within it, as in pod.ManagedFields = nil, but must not write to
+// entries of maps, elements of slices, or through pointers. Copies made by DeepCopy
+// share nothing.
+func WithSharing(limit int) RESTOption {
+	return func(s *RESTSettings) { s.Sharing = orDefault(max(0, limit), defaultSharing) }
 }

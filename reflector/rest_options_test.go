@@ -10,8 +10,8 @@ import (
 func TestOptionsThatMeanTheSameMakeEqualSettings(t *testing.T) {
 	web := WithLabelSelector(labels.SelectorFromSet(labels.Set{"app": "web"}))
 	node := WithFieldSelector(fields.OneTermEqualSelector("spec.nodeName", "n1"))
-	same := []RESTOption{WithInterning(defaultInterned), WithoutManagedFields(), node, WithShard("s"), web, WithJSON(), WithClientDecoding()}
-	one := RESTSettingsOf(web, node, WithShard("s"), WithJSON(), WithClientDecoding(), WithoutManagedFields(), WithInterning(0))
+	same := []RESTOption{WithSharing(defaultSharing), WithoutManagedFields(), node, WithShard("s"), web, WithJSON(), WithClientDecoding()}
+	one := RESTSettingsOf(web, node, WithShard("s"), WithJSON(), WithClientDecoding(), WithoutManagedFields(), WithSharing(0))
 	if other := RESTSettingsOf(same...); one != other {
 		t.Errorf("%+v is not %+v", one, other)
 	}

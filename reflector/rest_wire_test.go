@@ -537,7 +537,7 @@ func TestManagedFieldsAndStringsAreTreatedAsAsked(t *testing.T) {
 				p.Labels = map[string]string{"app": "x"}
 				server.pods = append(server.pods, p)
 			}
-			source := FromREST[*corev1.Pod](serve(t, server.ServeHTTP), "pods", "", WithoutManagedFields(), WithInterning(0))
+			source := FromREST[*corev1.Pod](serve(t, server.ServeHTTP), "pods", "", WithoutManagedFields(), WithSharing(0))
 			page, err := source.List(t.Context(), metav1.ListOptions{})
 			if err != nil {
 				t.Fatal(err)

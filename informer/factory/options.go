@@ -36,7 +36,7 @@ func WithNamespaces(namespaces ...string) Option {
 }
 
 // WithREST says how the collection is read: reflector.WithoutManagedFields,
-// reflector.WithJSON, reflector.WithInterning, reflector.WithClientDecoding and others.
+// reflector.WithJSON, reflector.WithSharing, reflector.WithClientDecoding and others.
 // They add to those given before. Whoever else asks for the informer has to mean the
 // same, but for what narrows the collection: reflector.WithShard and the selectors
 // make an informer of their own.
@@ -61,8 +61,9 @@ func WithFields(selector fields.Selector) Option {
 // WithoutManagedFields drops metadata.managedFields before objects are decoded.
 func WithoutManagedFields() Option { return WithREST(reflector.WithoutManagedFields()) }
 
-// WithInterning shares equal strings among objects (see reflector.WithInterning).
-func WithInterning(limit int) Option { return WithREST(reflector.WithInterning(limit)) }
+// WithSharing lets objects share their equal parts, which a transform must not write
+// to then (see reflector.WithSharing).
+func WithSharing(limit int) Option { return WithREST(reflector.WithSharing(limit)) }
 
 // WithJSON asks the server for JSON also where the type has protobuf.
 func WithJSON() Option { return WithREST(reflector.WithJSON()) }

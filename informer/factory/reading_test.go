@@ -94,12 +94,12 @@ var _ = Describe("A factory's informer", func() {
 	bubble.It("is read as its options say, in whatever order they come", func() {
 		r := newRig(factory.Options{Defaults: []factory.Option{factory.WithJSON()}})
 		web := labels.SelectorFromSet(labels.Set{"app": "web"})
-		pods := must(factory.For[*corev1.Pod](r.Factory, factory.WithREST(reflector.WithoutManagedFields(), reflector.WithInterning(0)), factory.WithLabels(web)))
+		pods := must(factory.For[*corev1.Pod](r.Factory, factory.WithREST(reflector.WithoutManagedFields(), reflector.WithSharing(0)), factory.WithLabels(web)))
 		Expect(must(factory.For[*corev1.Pod](r.Factory,
-			factory.WithInterning(10_000), factory.WithREST(reflector.WithLabelSelector(web)), factory.WithoutManagedFields()))).To(BeIdenticalTo(pods))
-		_, err := factory.For[*corev1.Pod](r.Factory, factory.WithLabels(web), factory.WithREST(reflector.WithClientDecoding()), factory.WithInterning(7))
+			factory.WithSharing(32<<20), factory.WithREST(reflector.WithLabelSelector(web)), factory.WithoutManagedFields()))).To(BeIdenticalTo(pods))
+		_, err := factory.For[*corev1.Pod](r.Factory, factory.WithLabels(web), factory.WithREST(reflector.WithClientDecoding()), factory.WithSharing(7))
 		Expect(err).To(MatchError(factory.ErrConflict))
-		Expect(err).To(MatchError(HaveSuffix("ClientDecoding: false, not true; WithoutManagedFields: true, not false; Interning: 10000, not 7")))
+		Expect(err).To(MatchError(HaveSuffix("ClientDecoding: false, not true; WithoutManagedFields: true, not false; Sharing: 33554432, not 7")))
 		r.start()
 		Expect(r.asked.newest("/api/v1/pods").Header.Get("Accept")).To(Equal("application/json"))
 		Expect(r.asked.newest("/api/v1/pods").URL.Query().Get("labelSelector")).To(Equal("app=web"))

@@ -93,7 +93,7 @@ func (w *walk) newMember() participant {
 	client := typedcorev1.NewForConfigOrDie(config)
 	options := []reflector.RESTOption{reflector.WithLabelSelector(s.labels()), reflector.WithFieldSelector(s.fields())}
 	if random.IntN(2) == 0 {
-		options = append(options, reflector.WithInterning(random.IntN(20)), reflector.WithoutManagedFields())
+		options = append(options, reflector.WithSharing(random.IntN(1<<16)), reflector.WithoutManagedFields())
 	}
 	switch kind {
 	case "metadata":
