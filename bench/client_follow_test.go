@@ -34,6 +34,7 @@ type order struct {
 	Ours    bool
 	JSON    bool // else protobuf
 	List    bool // else watch-list
+	Sharing bool // ours shares equal parts
 	Relist  bool // measure the second time instead of the first
 	Count   int  // of pods
 	// Events, if not 0, are measured instead, with so many handlers.
@@ -46,7 +47,7 @@ type outcome struct {
 	Wall, CPU time.Duration
 	Alloc     float64 // bytes
 	Peak      float64 // bytes of memory in RAM
-	Heap      float64 // bytes alive after a collection
+	Heap      float64 // bytes that the informer keeps alive
 }
 
 // followWire is the process of one client: it syncs an informer with two indexes
@@ -63,6 +64,7 @@ func followWire(text string) {
 		follow = followOurs
 	}
 	told := newCalls()
+	empty := heapInUse()
 	var result outcome
 	measure := func(f func()) {
 		began := takeUsage()
@@ -98,10 +100,7 @@ func followWire(text string) {
 		measure(relisted)
 	}
 	result.Peak = peakRSS()
-	runtime.GC()
-	var memory runtime.MemStats
-	runtime.ReadMemStats(&memory)
-	result.Heap = float64(memory.HeapAlloc)
+	result.Heap = heapInUse() - empty
 	_ = json.NewEncoder(os.Stdout).Encode(result)
 }
 
@@ -207,6 +206,9 @@ func followOurs(ctx context.Context, client rest.Interface, o order, told func()
 	var options []reflector.RESTOption
 	if o.JSON {
 		options = append(options, reflector.WithJSON())
+	}
+	if o.Sharing {
+		options = append(options, reflector.WithSharing(0))
 	}
 	i, err := informer.New(reflector.FromREST[*corev1.Pod](client, "pods", "", options...), informer.Options[*corev1.Pod]{
 		Reflector:  reflector.Options{DisableWatchList: o.List},

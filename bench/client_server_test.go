@@ -37,7 +37,7 @@ type wireServer struct {
 func serveWire(count int) {
 	s := &wireServer{version: 1_000_000, expire: make(chan struct{}), changes: make(chan int, 1)}
 	for i := range count {
-		pod := *basePods()[i%podCount]
+		pod := *ordinaryPod(i)
 		pod.Name, pod.UID, pod.Namespace, pod.ResourceVersion = podName(i), podUID(i), namespaceOf(i), strconv.Itoa(1000+i)
 		text, err := json.Marshal(&pod)
 		if err != nil {

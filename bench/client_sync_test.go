@@ -13,6 +13,12 @@ import (
 // syncPods is how many pods the clients follow.
 var syncPods = flag.Int("pods", 5000, "the pods of the benchmarks of clients over HTTP")
 
+// syncPairs is how many pairs of processes there are at least.
+var syncPairs = flag.Int("pairs", 3, "the least number of pairs of clients over HTTP")
+
+// syncSharing has ours share the equal parts of pods.
+var syncSharing = flag.Bool("sharing", false, "whether the clients of ours share equal parts of objects")
+
 // syncProfile keeps a CPU profile of our side.
 var syncProfile = flag.String("syncprofile", "", "where the client of ours writes its CPU profile")
 
@@ -42,7 +48,7 @@ func BenchmarkWireEvents(b *testing.B) {
 }
 
 func compareEvents(b *testing.B, o order) {
-	o.Count = *syncPods
+	o.Count, o.Sharing = *syncPods, *syncSharing
 	o.Address = startWire(b, o.Count)
 	type group struct {
 		ours     bool
@@ -61,7 +67,7 @@ func compareEvents(b *testing.B, o order) {
 	for b.Loop() {
 		round()
 	}
-	for rounds < 3 {
+	for rounds < *syncPairs {
 		round()
 	}
 	b.ReportMetric(0, "ns/op")
@@ -97,7 +103,7 @@ func nameOf(o order) string {
 // compareClients runs clients of both sides in turn, each in a process of its
 // own: the memory of one is not the other's burden.
 func compareClients(b *testing.B, o order) {
-	o.Count = *syncPods
+	o.Count, o.Sharing = *syncPods, *syncSharing
 	o.Address = startWire(b, o.Count)
 	var us, them []outcome
 	pair := func() {
@@ -114,7 +120,7 @@ func compareClients(b *testing.B, o order) {
 	for b.Loop() {
 		pair()
 	}
-	for len(us) < 3 {
+	for len(us) < *syncPairs {
 		pair()
 	}
 	b.ReportMetric(0, "ns/op")
@@ -126,7 +132,7 @@ func compareClients(b *testing.B, o order) {
 		{"cpu-ms", "cpu-", func(r outcome) float64 { return float64(r.CPU.Microseconds()) / 1e3 }},
 		{"alloc-MB", "alloc-", func(r outcome) float64 { return r.Alloc / 1e6 }},
 		{"peak-MB", "peak-", func(r outcome) float64 { return r.Peak / 1e6 }},
-		{"heap-MB", "heap-", func(r outcome) float64 { return r.Heap / 1e6 }},
+		{"heap-B/pod", "heap-", func(r outcome) float64 { return r.Heap / float64(o.Count) }},
 	} {
 		ours, peer := valuesOf(us, q.of), valuesOf(them, q.of)
 		all := ratios(ours, peer)
