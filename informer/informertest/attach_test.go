@@ -110,3 +110,28 @@ func TestARecorderIsAttachedOnce(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestALoopOverEventsIsRecordedAsAHandlerIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{items: []*thing{object("a", "u", 5)}, events: make(chan reflector.Event[*thing])}
+		inf := running(t, s)
+		r := &Recorder[*thing]{}
+		ctx, stop := context.WithCancel(t.Context())
+		left := make(chan struct{})
+		go func() {
+			defer close(left)
+			for event := range inf.Events(ctx) {
+				r.Record(event)
+			}
+		}()
+		s.send(watch.Modified, object("a", "u", 11))
+		s.send(watch.Deleted, object("a", "u", 12))
+		synctest.Wait()
+		stop()
+		<-left
+		const want = "initial a u@5, sync, update a u@5 u@11, delete a u@12"
+		if got := showTrace(r.Trace()); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
+}

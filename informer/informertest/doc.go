@@ -37,8 +37,13 @@
 //
 // The History must not come from the informer under test: record a plain watch
 // with History.Follow, or the test's own writes with History.Record. For an
-// informer with a selector or a handler with a filter, judge against
-// History.Filter.
+// informer with a selector judge against History.Filter, for one with a transform
+// against History.Map; VerifyOptions tell of handlers with a filter or a predicate,
+// and of the parts of a joined informer. Where the server is restored from a backup
+// its history goes on with History.Restore. A loop over informer.Events makes a
+// trace with Recorder.Record.
+//
+// VerifyMoments proves that snapshots of several informers were taken together.
 //
 //	history := informertest.NewHistory(version, nil)
 //	go history.Follow(ctx, watcher)         // a watch of client-go from version on
@@ -50,9 +55,10 @@
 //
 // # Not promised
 //
-// Order between keys is not verified, since a list has none. Histories that go
-// back (a server restored from a backup) are beyond one History. A change that
-// is merged with a later one is not missed: informers may skip versions.
+// Order between keys is not verified, since a list has none. A change that is
+// merged with a later one is not missed: informers may skip versions. When an
+// informer notices that its server was restored is left open; nor is a handler's
+// snapshot compared with its calls then.
 //
 // # Concurrency
 //

@@ -39,10 +39,15 @@ func (c Change) ends(uid types.UID) bool { return c.Type == watch.Deleted && c.V
 // another, without a gap. It must not come from the informer that is judged by
 // it: record a plain watch (Follow), or what the test itself wrote (Record).
 //
-// The resourceVersions of one History only grow: a server whose history was
-// rewound begins another one. All methods may be called concurrently.
+// The resourceVersions of one History only grow: a server that is restored from
+// a backup begins another one (Restore). All methods may be called concurrently.
 type History struct {
 	content ContentFunc
+	// before, if set, is the history until the server was restored to what it was
+	// at the resourceVersion restored.
+	before   *History
+	restored uint64
+	drops    bool // made by Map: what is dropped leaves with the state before
 
 	mu      sync.Mutex
 	from    uint64 // the collection is known at and after it

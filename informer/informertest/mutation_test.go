@@ -239,7 +239,7 @@ func expectMinimal(t *testing.T, h *History, trace []Entry, v *Violation) {
 	if v.Rule == EarlySync {
 		return // documented to keep what is about the key
 	}
-	m := minimiser{checker: checker{history: h, whole: h}, trace: trace, found: finding{rule: v.Rule, key: v.Key, at: v.At, text: v.Text}}
+	m := minimiser{checker: checker{worlds: worldsOf(h, VerifyOptions{})}, trace: trace, found: finding{rule: v.Rule, key: v.Key, at: v.At, text: v.Text}}
 	if !m.fails(v.Places) {
 		t.Fatalf("the counter-example is none:\n%v", v)
 	}

@@ -39,15 +39,29 @@ type Recorder[T informer.Object] struct {
 // it then knows when the handler is in sync, to the call. Errors: ErrAttached,
 // and those of AddHandler.
 func (r *Recorder[T]) Attach(inf *informer.Informer[T], opts ...informer.HandlerOption) (*informer.Registration, error) {
+	return r.AttachTo(inf, func() Entry { return ReadSnapshot(inf.Snapshot(), r.Content) }, opts...)
+}
+
+// Registrar takes handlers: an *informer.Informer, or a factory.View.
+type Registrar[T informer.Object] interface {
+	// Name is the informer's.
+	Name() string
+	// AddHandler registers a handler.
+	AddHandler(h informer.Handler[T], opts ...informer.HandlerOption) (*informer.Registration, error)
+}
+
+// AttachTo is Attach for anything that takes handlers; look reads its snapshot of
+// that moment, for Recorder.Look.
+func (r *Recorder[T]) AttachTo(to Registrar[T], look func() Entry, opts ...informer.HandlerOption) (*informer.Registration, error) {
 	r.mu.Lock()
 	used := r.used
 	r.used = true
 	r.mu.Unlock()
 	if used {
-		return nil, fmt.Errorf("informer %q: %w", inf.Name(), ErrAttached)
+		return nil, fmt.Errorf("informer %q: %w", to.Name(), ErrAttached)
 	}
-	a := &attached[T]{recorder: r, inf: inf, known: make(chan struct{})}
-	reg, err := inf.AddHandler(a, opts...)
+	a := &attached[T]{recorder: r, read: look, known: make(chan struct{})}
+	reg, err := to.AddHandler(a, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +70,21 @@ func (r *Recorder[T]) Attach(inf *informer.Informer[T], opts ...informer.Handler
 	r.mu.Unlock()
 	close(a.known)
 	return reg, nil
+}
+
+// Record notes an event of informer.Events as the call that it stands for, so that
+// a loop can be verified like a handler.
+func (r *Recorder[T]) Record(e informer.Event[T]) {
+	switch e.Type {
+	case informer.EventAdded:
+		r.OnAdd(e.Object, e.Initial)
+	case informer.EventUpdated:
+		r.OnUpdate(e.Old, e.Object)
+	case informer.EventDeleted:
+		r.OnDelete(informer.Deleted[T]{Key: e.Key(), Last: e.Object, Exact: e.Exact})
+	case informer.EventSynced:
+		r.note(Entry{Kind: SyncMark})
+	}
 }
 
 // OnAdd implements informer.Handler.
@@ -132,7 +161,7 @@ func (r *Recorder[T]) Trace() []Entry {
 // registration is known, and take snapshots.
 type attached[T informer.Object] struct {
 	recorder *Recorder[T]
-	inf      *informer.Informer[T]
+	read     func() Entry
 	known    chan struct{}
 }
 
@@ -160,6 +189,6 @@ func (a *attached[T]) OnDelete(d informer.Deleted[T]) {
 // look notes the snapshot of this moment.
 func (a *attached[T]) look() {
 	if a.recorder.Look {
-		a.recorder.note(ReadSnapshot(a.inf.Snapshot(), a.recorder.Content))
+		a.recorder.note(a.read())
 	}
 }

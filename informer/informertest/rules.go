@@ -45,4 +45,7 @@ const (
 	// OutOfHistory: a resourceVersion before the history begins, or after its
 	// end: the server has not said so, or the history was not recorded far enough.
 	OutOfHistory Rule = "outside the history"
+	// Torn: snapshots of several informers that are said to be of one moment are
+	// not, as others show that were taken together.
+	Torn Rule = "torn moment"
 )

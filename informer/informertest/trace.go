@@ -2,8 +2,8 @@ package informertest
 
 import (
 	"fmt"
+	"iter"
 
-	"github.com/listwatch/listwatch/indexer"
 	"github.com/listwatch/listwatch/informer"
 )
 
@@ -80,8 +80,19 @@ func (e Entry) String() string {
 // isCall says whether the entry is a call of a handler.
 func (e *Entry) isCall() bool { return e.Kind >= AddCall && e.Kind <= DeleteCall }
 
+// Snapshot is what can be read at one moment: an *indexer.Snapshot, or a
+// factory.ViewSnapshot.
+type Snapshot[T informer.Object] interface {
+	// ResourceVersion is that of the collection.
+	ResourceVersion() string
+	// Len is the number of objects.
+	Len() int
+	// All yields all keys and objects.
+	All() iter.Seq2[string, T]
+}
+
 // ReadSnapshot makes the trace entry of a snapshot; content may be nil.
-func ReadSnapshot[T informer.Object](snapshot *indexer.Snapshot[T], content ContentFunc) Entry {
+func ReadSnapshot[T informer.Object](snapshot Snapshot[T], content ContentFunc) Entry {
 	e := Entry{Kind: SnapshotRead, ResourceVersion: number(snapshot.ResourceVersion()), Objects: make(map[string]Version, snapshot.Len())}
 	for key, obj := range snapshot.All() {
 		e.Objects[key] = VersionOf(obj, content)

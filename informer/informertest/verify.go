@@ -20,6 +20,19 @@ type VerifyOptions struct {
 	// state there or, if that was merged with its deletion, with that. An add
 	// before the sync need not be initial. The changes must have objects.
 	Filter func(metav1.Object) bool
+	// Predicate says which updates the handler is told, as that of
+	// informer.WithPredicates; it must compare something that the objects have, as
+	// informer.LabelsChanged does. The old object of an update may then be newer
+	// than what was told, if nobody had to be told of it. The changes must have
+	// objects.
+	Predicate func(old, updated metav1.Object) bool
+	// Parts are what the parts of a joined informer (informer.NewJoined) select,
+	// if it is one; history is that of all objects. Each part goes along
+	// the history at its own pace: a snapshot has of each what that had at some
+	// moment, none of which is before the snapshot's resourceVersion, and an object
+	// that moves from one to another may be deleted and added again. The changes
+	// must have objects.
+	Parts []func(metav1.Object) bool
 	// Unmarked: the trace does not say when the handler was in sync, so that
 	// SyncMarks and initial adds are not looked at.
 	Unmarked bool
@@ -33,13 +46,14 @@ type VerifyOptions struct {
 // notice that something was not told. Record the history up to what the trace
 // can have seen, then verify.
 func Verify(history *History, trace []Entry, options VerifyOptions) error {
-	c := checker{whole: history.clone(), options: options}
-	c.history = c.whole
-	if options.Filter != nil {
-		c.history = c.whole.filter(options.Filter)
-	}
-	if found := c.check(trace); found != nil {
-		return explain(c, trace, *found)
+	c := checker{worlds: worldsOf(history.clone(), options), options: options}
+	// What a handler reads may be of after a restore when its calls are not yet.
+	for _, part := range apart(trace, len(c.worlds) > 1) {
+		if found := c.check(part.trace); found != nil {
+			v := explain(c, part, *found)
+			v.Length = len(trace)
+			return v
+		}
 	}
 	return nil
 }
@@ -54,8 +68,7 @@ type finding struct {
 
 // checker walks along a trace.
 type checker struct {
-	history *History // that a handler is told
-	whole   *History // that snapshots show
+	worlds  []world
 	options VerifyOptions
 	// fragment: it is part of a trace, so that the first call about a key may
 	// continue what was told before.
@@ -63,6 +76,13 @@ type checker struct {
 	// only, if set, is the one key that a SettledMark is about.
 	only string
 
+	progress
+}
+
+// progress is how far a checker is in a trace.
+type progress struct {
+	world        // of worlds
+	number   int // of it
 	told     map[string]told
 	newest   uint64 // resourceVersion that was told
 	synced   bool
@@ -70,16 +90,51 @@ type checker struct {
 	snapshot uint64
 }
 
+// world is what can be known between two restores of the server.
+type world struct {
+	history *History // that a handler is told
+	whole   *History // that snapshots show
+	// parts are those of a joined informer, as snapshots show them, and told as a
+	// handler is told.
+	parts, toldParts []*History
+}
+
 // check returns the first finding.
 func (c *checker) check(trace []Entry) *finding {
-	*c = checker{history: c.history, whole: c.whole, options: c.options, fragment: c.fragment, only: c.only, told: map[string]told{}}
-	for i := range trace {
-		if found := c.step(&trace[i]); found != nil {
+	c.progress = progress{world: c.worlds[0], told: map[string]told{}}
+	return c.walk(trace, 0)
+}
+
+// walk goes along the trace from an entry on, as far as that is legal in the
+// present world; if that is not to the end, it looks for an entry before which the
+// trace passes to the next world.
+func (c *checker) walk(trace []Entry, from int) *finding {
+	var ways []progress // before each entry
+	last := c.number == len(c.worlds)-1
+	var found *finding
+	for i := from; i < len(trace) && found == nil; i++ {
+		if !last {
+			ways = append(ways, c.progress.clone())
+		}
+		if found = c.step(&trace[i]); found != nil {
 			found.at = i
-			return found
 		}
 	}
-	return nil
+	if found == nil || last {
+		return found
+	}
+	for k := len(ways) - 1; k >= 0; k-- {
+		c.progress = ways[k]
+		c.pass()
+		other := c.walk(trace, from+k)
+		if other == nil {
+			return nil
+		}
+		if other.at > found.at {
+			found = other
+		}
+	}
+	return found
 }
 
 // told is what the calls about one key add up to.
@@ -89,6 +144,10 @@ type told struct {
 	// floor is the resourceVersion that the calls have reached: what is told
 	// next must be newer.
 	floor uint64
+	// lost: since a restore there never was such a version.
+	lost bool
+	// moved: it left one part of several, and may be in another from floor on.
+	moved bool
 }
 
 func violates(rule Rule, key, format string, args ...any) *finding {
@@ -140,7 +199,7 @@ func (c *checker) add(e *Entry) *finding {
 	if found := c.existed(e.Key, e.Object); found != nil {
 		return found
 	}
-	if e.Object.ResourceVersion <= was.floor {
+	if now := e.Object.ResourceVersion; now < was.floor || now == was.floor && !was.moved {
 		return violates(Resurrection, e.Key, "added %s after its deletion, at %d, was told", e.Object, was.floor)
 	}
 	c.tell(e.Key, told{exists: true, version: e.Object, floor: e.Object.ResourceVersion})
@@ -154,7 +213,7 @@ func (c *checker) update(e *Entry) *finding {
 		return violates(Resurrection, e.Key, "updated to %s after its deletion, at %d, was told", e.Object, was.floor)
 	case !was.exists:
 		return violates(Unknown, e.Key, "updated to %s, but the handler has no such object", e.Object)
-	case !e.Old.same(was.version):
+	case !e.Old.same(was.version) && !c.untold(e.Key, was, e.Old):
 		return violates(WrongOld, e.Key, "old object %s, but what was told last is %s", e.Old, was.version)
 	case e.Object.UID != was.version.UID:
 		return violates(MixedLives, e.Key, "updated from UID %s to %s", was.version.UID, e.Object.UID)
@@ -167,6 +226,8 @@ func (c *checker) update(e *Entry) *finding {
 		return violates(Backwards, e.Key, "updated from %s to the older %s", was.version, e.Object)
 	case e.Object.ResourceVersion == was.floor && !c.options.Resyncs:
 		return violates(Repeated, e.Key, "updated from %s to itself", was.version)
+	case !c.interesting(e):
+		return violates(Repeated, e.Key, "updated from %s to %s, which the predicate lets nobody know", e.Old, e.Object)
 	}
 	c.tell(e.Key, told{exists: true, version: e.Object, floor: e.Object.ResourceVersion})
 	return nil
@@ -200,14 +261,14 @@ func (c *checker) delete(e *Entry) *finding {
 	case e.Object.ResourceVersion < was.floor:
 		return violates(Backwards, e.Key, "the last state %s is older than %s, which was told", e.Object, was.version)
 	}
-	end, found := c.end(e)
+	end, found := c.end(e, was)
 	if found != nil {
 		return found
 	}
-	if !e.Exact && !c.options.LatestOnly && !e.Object.same(was.version) {
+	if !e.Exact && !c.options.LatestOnly && !e.Object.same(was.version) && !c.untold(e.Key, was, e.Object) {
 		return violates(WrongLast, e.Key, "the last state %s is not %s, which was told last", e.Object, was.version)
 	}
-	c.tell(e.Key, told{floor: end})
+	c.tell(e.Key, told{floor: end, moved: e.Exact && len(c.parts) > 0})
 	return nil
 }
 
@@ -221,51 +282,4 @@ func (c *checker) before(key string, v Version) Version {
 		return Version{}
 	}
 	return change.Version
-}
-
-// end finds the resourceVersion of the end that e tells of: exactly that of its
-// object, or the first one after it.
-func (c *checker) end(e *Entry) (uint64, *finding) {
-	if e.Exact {
-		return c.exactEnd(e)
-	}
-	if found := c.existed(e.Key, e.Object); found != nil {
-		return 0, found
-	}
-	for _, change := range c.history.of(e.Key) {
-		if change.ends(e.Object.UID) && change.Version.ResourceVersion > e.Object.ResourceVersion {
-			return change.Version.ResourceVersion, nil
-		}
-	}
-	return 0, violates(FalseDelete, e.Key, "%s was not deleted after %d", e.Object.UID, e.Object.ResourceVersion)
-}
-
-func (c *checker) exactEnd(e *Entry) (uint64, *finding) {
-	if at, found := c.left(e); found {
-		return at, nil
-	}
-	change, exists := c.whole.at(e.Key, e.Object.ResourceVersion)
-	switch {
-	case exists || !change.ends(e.Object.UID) || !change.Version.is(e.Object):
-		return 0, violates(FalseDelete, e.Key, "no deletion of %s at %d", e.Object.UID, e.Object.ResourceVersion)
-	case change.Version.differs(e.Object):
-		return 0, violates(WrongContent, e.Key, "the last state %s is not what the server had: %s", e.Object, change.Version)
-	}
-	return e.Object.ResourceVersion, nil
-}
-
-// left is when the object of an exact delete left the handler's filter: with
-// the change directly after its last state.
-func (c *checker) left(e *Entry) (at uint64, found bool) {
-	if c.options.Filter == nil || !e.Exact {
-		return 0, false
-	}
-	changes := c.history.of(e.Key)
-	for i := range len(changes) - 1 {
-		next := changes[i+1]
-		if changes[i].Version.same(e.Object) && !changes[i].ends(e.Object.UID) && next.ends(e.Object.UID) {
-			return next.Version.ResourceVersion, true
-		}
-	}
-	return 0, false
 }

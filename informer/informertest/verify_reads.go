@@ -24,7 +24,13 @@ func (c *checker) settled(e *Entry) *finding {
 	if found := c.inHistory("settled", e.ResourceVersion); found != nil {
 		return found
 	}
-	for _, key := range c.history.keys() {
+	keys := c.history.keys()
+	for key, was := range c.told {
+		if was.lost && len(c.history.byKey[key]) == 0 {
+			keys = append(keys, key)
+		}
+	}
+	for _, key := range keys {
 		was, known := c.told[key]
 		if c.fragment && !known || c.only != "" && key != c.only {
 			continue
@@ -39,7 +45,10 @@ func (c *checker) settled(e *Entry) *finding {
 func (c *checker) upToDate(key string, was told, resourceVersion uint64) *finding {
 	after := max(resourceVersion, was.floor)
 	current, exists := c.history.at(key, after)
-	if exists == was.exists && (!exists || current.Version.is(was.version)) {
+	switch {
+	case exists == was.exists && (!exists || current.Version.is(was.version)),
+		exists && was.exists && c.untold(key, was, current.Version),
+		was.moved && was.floor > resourceVersion: // the other part may not be there yet
 		return nil
 	}
 	if was.exists {
@@ -74,6 +83,9 @@ func (c *checker) snapshotRead(e *Entry) *finding {
 		return found
 	}
 	c.read, c.snapshot = true, e.ResourceVersion
+	if len(c.parts) > 0 {
+		return c.composed(e)
+	}
 	if found := c.equal(e); found != nil {
 		return found
 	}

@@ -61,16 +61,17 @@ func (v *Violation) Error() string {
 func (v *Violation) Unwrap() error { return ErrIllegal }
 
 // explain finds the shortest counter-example.
-func explain(c checker, trace []Entry, found finding) *Violation {
-	m := minimiser{checker: c, found: found, trace: trace}
-	places := m.minimise()
-	v := &Violation{Rule: found.rule, Key: found.key, Text: found.text, At: found.at, Places: places, Length: len(trace)}
-	for _, place := range places {
-		v.Trace = append(v.Trace, trace[place])
+func explain(c checker, part piece, found finding) *Violation {
+	m := minimiser{checker: c, found: found, trace: part.trace}
+	v := &Violation{Rule: found.rule, Key: found.key, Text: found.text, At: part.place(found.at)}
+	for _, place := range m.minimise() {
+		v.Places = append(v.Places, part.place(place))
+		v.Trace = append(v.Trace, part.trace[place])
 	}
-	history := c.history
-	if trace[found.at].Kind == SnapshotRead {
-		history = c.whole
+	last := c.worlds[len(c.worlds)-1]
+	history := last.history
+	if part.trace[found.at].Kind == SnapshotRead {
+		history = last.whole
 	}
 	v.History = relevant(history.of(v.Key), v)
 	return v
