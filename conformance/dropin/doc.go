@@ -6,6 +6,12 @@
 //     the same reconciles, which read the same from the cache;
 //   - its client that reads its own writes: each is found, through cuts and lists;
 //   - every lister of client-go's generated factory: the same answers;
+//   - generated factories of clients for custom resources, those of
+//     apiextensions-apiserver, of its example and of kube-aggregator: the same answers,
+//     also after a gap;
+//   - two controllers on such factories, one that keeps custom resources as they are
+//     wanted and one that writes statuses: the same requests, through cut watches and
+//     what happens unseen;
 //   - client-go's tools/watch.UntilWithSync, leader election and work queue;
 //   - informers by the thousand.
 //

@@ -65,7 +65,7 @@ func populate(server *fakeserver.Server) []schema.GroupVersionResource {
 
 // resources calls f with every accessor of a generated factory, such as that of
 // Core().V1().Pods(), by a name such as Core.V1.Pods.
-func resources(factory informers.SharedInformerFactory, f func(name string, accessor reflect.Value)) {
+func resources(factory any, f func(name string, accessor reflect.Value)) {
 	groups := reflect.ValueOf(factory)
 	for i := range groups.NumMethod() {
 		group := groups.Type().Method(i)
@@ -81,6 +81,20 @@ func resources(factory informers.SharedInformerFactory, f func(name string, acce
 			}
 		}
 	}
+}
+
+// listersOf has the listers of a generated factory by the names of resources, when it
+// has made sure whose informers they read from.
+func listersOf(factory any, ours bool) map[string]reflect.Value {
+	GinkgoHelper()
+	found := map[string]reflect.Value{}
+	resources(factory, func(name string, accessor reflect.Value) {
+		inf := accessor.MethodByName("Informer").Call(nil)[0].Interface().(cache.SharedIndexInformer)
+		_, isOurs := clientgo.Of(inf)
+		Expect(isOurs).To(Equal(ours), name)
+		found[name] = accessor.MethodByName("Lister").Call(nil)[0].Elem()
+	})
+	return found
 }
 
 // answers asks a lister all that it can be asked, and describes what it says.
@@ -145,17 +159,7 @@ var _ = Describe("The listers of client-go's generated factory", func() {
 
 		upstream, ours := informers.NewSharedInformerFactory(client, 0), informers.NewSharedInformerFactory(client, 0)
 		Expect(clientgo.RegisterAll(ours, clientgo.Scope{})).To(Succeed())
-		collect := func(factory informers.SharedInformerFactory) map[string]reflect.Value {
-			found := map[string]reflect.Value{}
-			resources(factory, func(name string, accessor reflect.Value) {
-				inf := accessor.MethodByName("Informer").Call(nil)[0].Interface().(cache.SharedIndexInformer)
-				_, isOurs := clientgo.Of(inf)
-				Expect(isOurs).To(Equal(factory == ours), name)
-				found[name] = accessor.MethodByName("Lister").Call(nil)[0].Elem()
-			})
-			return found
-		}
-		theirListers, ourListers := collect(upstream), collect(ours)
+		theirListers, ourListers := listersOf(upstream, false), listersOf(ours, true)
 		stop := make(chan struct{})
 		for _, factory := range []informers.SharedInformerFactory{upstream, ours} {
 			factory.Start(stop)

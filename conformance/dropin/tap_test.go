@@ -1,0 +1,120 @@
+package dropin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+
+	"github.com/listwatch/listwatch/fakeserver"
+)
+
+// tap stands between a client and the server. It writes down what the client writes
+// but for conflicts, in which chance has a part, and can be shut.
+type tap struct {
+	next http.RoundTripper
+	show func(body []byte) string // what is written down of a body; nil: its essence
+	down atomic.Bool              // no request passes
+
+	mu     sync.Mutex
+	writes []string
+}
+
+// jsonConfig is a server's for clients of types that are custom resources here, and
+// may have other encodings where they are built in.
+func jsonConfig(server *fakeserver.Server) *rest.Config {
+	config := server.Config()
+	config.ContentType = runtime.ContentTypeJSON
+	return config
+}
+
+// config is a server's, through the tap.
+func (t *tap) config(server *fakeserver.Server) *rest.Config {
+	config := jsonConfig(server)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		t.next = next
+		return t
+	})
+	return config
+}
+
+var errDown = errors.New("the tap is shut")
+
+// RoundTrip implements http.RoundTripper.
+func (t *tap) RoundTrip(r *http.Request) (*http.Response, error) {
+	if t.down.Load() {
+		return nil, errDown
+	}
+	if r.Method == http.MethodGet {
+		return t.next.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	response, err := t.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode == http.StatusConflict {
+		return response, nil
+	}
+	show := essence
+	if t.show != nil {
+		show = t.show
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.writes = append(t.writes, fmt.Sprintf("%s %s %s %d", r.Method, r.URL, show(body), response.StatusCode))
+	return response, nil
+}
+
+// take returns the writes since the last take.
+func (t *tap) take() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	writes := t.writes
+	t.writes = nil
+	return writes
+}
+
+// essence is a body without what differs from run to run.
+func essence(body []byte) string {
+	var content any
+	if err := json.Unmarshal(body, &content); err != nil {
+		return string(body)
+	}
+	without(content)
+	text, err := json.Marshal(content)
+	if err != nil {
+		return string(body)
+	}
+	return string(text)
+}
+
+func without(content any) {
+	switch content := content.(type) {
+	case map[string]any:
+		for key, value := range content {
+			switch key {
+			case "uid", "resourceVersion", "creationTimestamp", "lastTransitionTime", "managedFields":
+				delete(content, key)
+			default:
+				without(value)
+			}
+		}
+	case []any:
+		for _, value := range content {
+			without(value)
+		}
+	}
+}
