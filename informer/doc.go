@@ -67,9 +67,10 @@
 // no bound. That objects are copies: they are shared, and must not be modified.
 //
 // That a server whose history went back (etcd restored from a backup) is noticed at
-// once: a list shows it, the first of a run or a relist, such as after an answer that
-// a version is too large. A watch that resumes does not: the server sends nothing
-// until it has passed the old version again, and until then the cache stays as it is.
+// once: a list shows it, and a watch that is silent after an outage has the server
+// asked (reflector.Options.ProbeAfter), ten to twenty seconds later. Until then, and
+// for good if the server has passed the old version again before something is heard of
+// it, the cache stays as it is.
 //
 // # How changes are recognised
 //

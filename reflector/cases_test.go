@@ -213,7 +213,7 @@ func TestTenMinutesOfRefusedConnectionsFollowTheBackoffAndNoBurstFollows(t *test
 
 		outage.Store(false)
 		r.after(4 * time.Minute)
-		want(t, "requests after the recovery", source.trace(broke+25), `watch "10"`)
+		want(t, "requests after the recovery", source.trace(broke+25), `watch "10", probe`)
 		want(t, "lists", r.Status().Lists, 1)
 	})
 }

@@ -19,8 +19,15 @@
 //   - A watch resumes from the last resourceVersion after any failure that
 //     leaves it good: lost and silent connections, frames that cannot be read,
 //     refused requests, server errors. The collection is fetched again only
-//     after a 410, a resourceVersion that the server finds too large, or
-//     several watches in a row that got nowhere.
+//     after a 410, a resourceVersion that the server finds too large, news that
+//     its history went back, or several watches in a row that got nowhere.
+//   - A server whose history went back (restored from a backup, or replaced by an
+//     empty one at the same address) is noticed. A list or a watch-list tells. A
+//     watch does not: it is accepted at a version which the server has not
+//     reached, and silent until it has. So a server that is silent after an outage,
+//     or through two watches in a row, is asked for one item of its newest state,
+//     beside the watch, which goes on (Options.ProbeAfter). A version below the
+//     last one leads to a replacement for RelistRewound at once.
 //   - A server that asks to be left alone for a while (Retry-After) is, for up
 //     to five minutes.
 //   - No spinning: a request is repeated without delay only where the last one
@@ -64,6 +71,8 @@
 //   - a list of nothing but objects of another type is an error, and an event of
 //     an unknown type, or without an object, ends the watch;
 //   - an event of an older version does not take the version back;
+//   - a server that is silent after an outage, or through two watches, is asked for
+//     one item of the newest state, in case its history went back;
 //   - the backoff begins anew only after two healthy minutes, waits as long as the
 //     server asks for, and ends with Run.
 //
@@ -74,18 +83,17 @@
 //   - Backpressure: the Sink is called in the goroutine that reads the stream.
 //     One that blocks makes the server drop the watch.
 //   - Order of resourceVersions within a replacement.
-//   - Noticing that a server's history went back, as after a backup was
-//     restored, before the next relist: only the answer to a LIST or a
-//     watch-list tells. A watch that resumes at a version which the server has
-//     not reached yet is accepted by a kube-apiserver, which sends nothing until
-//     it has passed that version, and what happened before never. Such a watch
-//     ends in an orderly way after its full timeout, as one of a collection at
-//     rest does, which is no reason to relist. Reflector.Relist is the remedy.
+//   - Noticing that a server's history went back where it has passed the last
+//     resourceVersion again by the time that something is heard of it, or where the
+//     versions are no numbers: what happened before then is missed, until the next
+//     relist. Reflector.Relist is the remedy. A client of client-go hides a lost
+//     connection: there an outage is noticed if a request is refused.
 //   - Help against a Source that ignores its context: Run waits for it.
 //
 // # Goroutines
 //
-// None of its own: Run works in its caller's goroutine, timeouts are timers. A
+// None of its own, but for one while a silent server is asked whether its history
+// went back: Run works in its caller's goroutine, timeouts are timers. A
 // stream or LIST of FromREST has one that reads and cuts, one more while it asks
 // for a page ahead of need, and up to GOMAXPROCS-1 that decode while the reader
 // lags; all are gone when its Close returns. A stream from client-go has one or

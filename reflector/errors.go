@@ -23,6 +23,9 @@ var (
 	// ErrIdle is reported in Status when a watch was silent for
 	// Options.IdleTimeout.
 	ErrIdle = errors.New("watch was silent for too long")
+	// ErrRewound is reported in Status when the server's newest state turned out
+	// to be older than the last resourceVersion, while a watch was silent.
+	ErrRewound = errors.New("server's history went back")
 	// ErrNoInitialEventsEnd is reported in Status when a watch-list did not
 	// end its initial events within Options.WatchListTimeout.
 	ErrNoInitialEventsEnd = errors.New("watch-list did not end its initial events in time")

@@ -43,10 +43,17 @@ const (
 	classSilent
 	// classNoInitialEnd: our patience with a watch-list's initial events ended.
 	classNoInitialEnd
+	// classRewound: the server was asked, and its history went back.
+	classRewound
 )
 
 // refusesVersion: the request was fine but for its resourceVersion.
 func (c failureClass) refusesVersion() bool { return c == classExpired || c == classTooLarge }
+
+// throttled: the server is there, and says that it has too much to do.
+func (f failure) throttled() bool {
+	return f.code == http.StatusTooManyRequests || f.reason == metav1.StatusReasonTooManyRequests
+}
 
 // failure is the end of a request or stream.
 type failure struct {
@@ -73,6 +80,9 @@ func classify(err error) failure {
 		return f
 	case errors.Is(err, ErrNoInitialEventsEnd):
 		f.class = classNoInitialEnd
+		return f
+	case errors.Is(err, ErrRewound):
+		f.class = classRewound
 		return f
 	case utilnet.IsConnectionRefused(err):
 		f.class = classBusy

@@ -26,6 +26,7 @@ type state struct {
 
 	replacement replacement
 	stream      stream
+	doubt       doubt
 	retry       retry
 }
 
@@ -65,6 +66,11 @@ type replacement struct {
 type stream struct {
 	open     bool
 	openedAt time.Time
+	// heard: an event or a bookmark came.
+	heard bool
+	// probeAt: when the server is asked where it is, if nothing came by then; zero
+	// for never.
+	probeAt time.Time
 	// progressed: it moved the resourceVersion.
 	progressed bool
 	// replaying: it began at "0", so ADDED events are in no order of
@@ -132,6 +138,7 @@ const (
 	effectAwait                   // wait for the resource, at least for delay
 
 	effectClose    // close the stream
+	effectProbe    // if nothing comes for delay, see whether the server has got to resourceVersion
 	effectBegin    // BeginReplace(reason)
 	effectItems    // ReplaceItem for each item of the page or part
 	effectItem     // ReplaceItem of the event's object
@@ -171,6 +178,7 @@ type machine struct {
 	pageSize         int64
 	watchList        bool
 	watchListAvoided time.Duration
+	probeAfter       time.Duration // 0: never
 	backoff          Backoff
 }
 
@@ -243,7 +251,7 @@ func (m machine) start(s state, in input) (state, []effect) {
 	if s.synced {
 		s.reason = RelistRestarted
 	}
-	s.stream, s.retry = stream{}, retry{}
+	s.stream, s.doubt, s.retry = stream{}, doubt{}, retry{}
 	s.replacement.unavailable, s.replacement.listOnly, s.replacement.attempts = false, false, 0
 	return m.sync(s, in.at, nil)
 }

@@ -169,7 +169,7 @@ func (s state) endWatchList(in input) (state, []effect) {
 		}
 	}
 	s.phase = Watching
-	s.stream.progressed, s.stream.replaying = true, false
+	s.stream.heard, s.stream.progressed, s.stream.replaying = true, true, false
 	s.retry.healthySince = in.at
 	return s, append(effects, effect{kind: effectNext})
 }
@@ -219,7 +219,7 @@ func (m machine) watchListFailed(s state, in input) (state, []effect) {
 // completeReplacement ends the bracket at resourceVersion.
 func (s *state) completeReplacement(resourceVersion string, effects []effect) []effect {
 	order, err := resourceversion.CompareResourceVersion(resourceVersion, s.resourceVersion)
-	if err == nil && order < 0 {
+	if err == nil && order < 0 || s.reason == RelistRewound {
 		effects = append(effects, effect{kind: effectRewound})
 	}
 	effects = append(effects, effect{kind: effectEnd, resourceVersion: resourceVersion, reason: s.reason})
@@ -228,7 +228,7 @@ func (s *state) completeReplacement(resourceVersion string, effects []effect) []
 		pagedByServer: s.replacement.pagedByServer,
 		avoidedUntil:  s.replacement.avoidedUntil,
 	}
-	s.stream.fruitless = 0
+	s.stream.fruitless, s.doubt = 0, doubt{}
 	s.retry.tries, s.retry.relist = 0, false
 	return effects
 }

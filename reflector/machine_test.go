@@ -22,7 +22,7 @@ func testMachine(t testing.TB, options Options) machine {
 	}
 	return machine{
 		pageSize: complete.PageSize, watchList: !complete.DisableWatchList,
-		watchListAvoided: complete.WatchListAvoided, backoff: complete.Backoff,
+		watchListAvoided: complete.WatchListAvoided, probeAfter: complete.ProbeAfter, backoff: complete.Backoff,
 	}
 }
 
@@ -54,6 +54,8 @@ func (e effect) String() string {
 		return fmt.Sprintf("wait %v", e.delay)
 	case effectAwait:
 		return fmt.Sprintf("await %v", e.delay)
+	case effectProbe:
+		return fmt.Sprintf("probe %q in %v", e.resourceVersion, e.delay)
 	case effectBegin:
 		return "begin " + string(e.reason)
 	case effectEnd:

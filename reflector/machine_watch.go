@@ -33,21 +33,21 @@ func (m machine) watch(s state, effects []effect, resume bool) (state, []effect)
 func (m machine) opened(s state, in input) (state, []effect) {
 	s.stream.open, s.stream.openedAt = true, in.at
 	if s.phase == WatchListing {
-		s.stream.progressed, s.stream.replaying = false, false
+		s.stream.progressed, s.stream.replaying, s.stream.probeAt = false, false, time.Time{}
 		s.replacement.replacing = true
 		return s, []effect{{kind: effectBegin, reason: s.reason}, {kind: effectNext}}
 	}
 	if s.retry.healthySince.IsZero() {
 		s.retry.healthySince = in.at
 	}
-	return s, effectsNext
+	return m.probe(s, in)
 }
 
 // event takes in an event of a synced stream.
 func (m machine) event(s state, in input) (state, []effect) {
 	event := in.event
 	if event.eventType == watch.Bookmark {
-		s.stream.replaying = false
+		s.stream.heard, s.stream.replaying = true, false
 		if !s.advance(event.resourceVersion) {
 			return s, effectsNext
 		}
@@ -60,6 +60,7 @@ func (m machine) event(s state, in input) (state, []effect) {
 // objectEvent takes in an event of an object while watching. All that is to be done
 // is to deliver it. Apart from step because events are many, and a state is large.
 func (s *state) objectEvent(event eventInput) {
+	s.stream.heard = true
 	if s.stream.replaying && event.eventType == watch.Added {
 		return
 	}
@@ -95,6 +96,7 @@ func (s *state) progress() {
 // watchFailed decides what follows a watch that was refused or ended.
 //
 //	410, too large                       → back off, replace
+//	the server's history went back       → replace at once by the newest state
 //	silent or overdue once open          → resume at once
 //	lost or ended after lasting a while  → resume at once
 //	ended by the server, with progress   → resume at once
@@ -108,6 +110,7 @@ func (s *state) progress() {
 func (m machine) watchFailed(s state, in input) (state, []effect) {
 	wasOpen := s.stream.open
 	effects := s.leaveStream(nil)
+	s.weigh(in, wasOpen)
 	if in.failure.absent {
 		return m.absent(s, in, effects)
 	}
@@ -121,6 +124,10 @@ func (m machine) watchFailed(s state, in input) (state, []effect) {
 	case classTooLarge:
 		s.reason = RelistTooLarge
 		return m.backOff(s, in, true, effects)
+	case classRewound:
+		s.reason = RelistRewound
+		s.replacement.unavailable, s.replacement.rewound = true, true
+		return m.sync(s, in.at, effects)
 	case classSilent:
 		if wasOpen {
 			return m.watch(s, effects, true)

@@ -13,6 +13,7 @@ const (
 	defaultWatchListTimeout = 30 * time.Second
 	defaultWatchListAvoided = 10 * time.Minute
 	defaultListTimeout      = 5 * time.Minute
+	defaultProbeAfter       = 10 * time.Second
 	defaultBackoffBase      = 800 * time.Millisecond
 	defaultBackoffCap       = 30 * time.Second
 	defaultBackoffFactor    = 2
@@ -50,6 +51,16 @@ type Options struct {
 	// that rests are, and reconnect without harm. At least one second; zero
 	// turns it off.
 	IdleTimeout time.Duration
+
+	// ProbeAfter t: a watch that nothing came on for a time drawn uniformly from
+	// [t,2t), though there is reason to doubt that the server is the one that it
+	// was, makes the Reflector ask for one item of the newest state. If that is
+	// older than the last resourceVersion, the server's history went back, and the
+	// collection is fetched again (RelistRewound). There is reason for doubt, once,
+	// after a connection was lost or refused, and after two watches in a row that
+	// lasted and brought neither event nor bookmark. Zero is 10 seconds, negative
+	// turns it off. The time is drawn so that a fleet does not ask at once.
+	ProbeAfter time.Duration
 
 	// DisableWatchList syncs by LIST only.
 	DisableWatchList bool
@@ -123,6 +134,7 @@ func (o Options) complete() (Options, error) {
 		}
 	}
 	o.ListTimeout = orDefault(o.ListTimeout, defaultListTimeout)
+	o.ProbeAfter = max(0, orDefault(o.ProbeAfter, defaultProbeAfter))
 	o.WatchTimeout = orDefault(o.WatchTimeout, defaultWatchTimeout)
 	o.WatchListTimeout = orDefault(o.WatchListTimeout, defaultWatchListTimeout)
 	o.WatchListAvoided = orDefault(o.WatchListAvoided, defaultWatchListAvoided)

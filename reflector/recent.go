@@ -62,6 +62,7 @@ func (c failureClass) String() string {
 		classBusy: "server busy", classDenied: "denied", classInvalid: "request not understood",
 		classTransport: "connection lost", classDecode: "unreadable answer", classEnded: "ended by the server",
 		classSilent: "silent", classNoInitialEnd: "no end of initial events",
+		classRewound: "history went back",
 	}
 	if int(c) >= len(names) {
 		return "unknown"

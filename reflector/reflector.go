@@ -41,6 +41,7 @@ func New[T Object](source Source[T], sink Sink[T], options Options) (*Reflector[
 		pageSize:         options.PageSize,
 		watchList:        !options.DisableWatchList && !refusesWatchList(source),
 		watchListAvoided: options.WatchListAvoided,
+		probeAfter:       options.ProbeAfter,
 		backoff:          options.Backoff,
 	}}
 	r.knownSink, _ = sink.(KnownSink)

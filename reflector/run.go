@@ -112,8 +112,10 @@ func (d *driver[T]) perform(e effect) {
 	switch e.kind {
 	case effectClose:
 		d.close()
+	case effectProbe:
+		d.stream.probe = d.probe(e)
 	case effectRewound:
-		d.log.Info("Server's history went back: the collection is replaced by an older one")
+		d.log.Info("Server's history went back: the collection is replaced by what it has now")
 		d.tracker.update(func(s *Status) { s.Rewinds++ })
 	case effectDeliver:
 		d.deliver(&d.event)

@@ -62,9 +62,13 @@ const (
 	// resourceVersion yet. A kube-apiserver says so to a LIST or a watch-list; a
 	// watch it accepts, and keeps silent until it has got there.
 	RelistTooLarge RelistReason = "resourceVersion too large"
+	// RelistRewound: while a watch was silent, the server's newest state turned out
+	// to be older than the last resourceVersion (see Options.ProbeAfter).
+	RelistRewound RelistReason = "history rewound"
 	// RelistStalled: watches at the last resourceVersion broke or ended early
 	// several times in a row without getting anywhere. One that ends in an orderly
-	// way after its full time does not count, however silent it was.
+	// way after its full time does not count, however silent it was: see
+	// Options.ProbeAfter.
 	RelistStalled RelistReason = "stalled"
 	// RelistForced: somebody called Relist.
 	RelistForced RelistReason = "forced"
@@ -116,8 +120,12 @@ type Status struct {
 	// Relists counts completed replacements by reason.
 	Relists map[RelistReason]int64
 	// Rewinds counts replacements that went back behind the last
-	// resourceVersion: the server's history was rewound.
+	// resourceVersion, and those for RelistRewound: the server's history was
+	// rewound.
 	Rewinds int64
+	// Probes counts the LISTs of one item that asked whether it was; they are not
+	// among the Lists.
+	Probes int64
 	// Recent are the last 16 ends of streams, and refusals that led to a relist,
 	// oldest first.
 	Recent []Disconnect

@@ -35,6 +35,8 @@ type openStream[T Object] struct {
 	initial *time.Timer // the initial events should have ended; nil once synced
 	silence *time.Timer // nothing arrived; nil if unlimited
 	patient time.Duration
+
+	probe *probe // not made yet, or on its way; nil if there is none
 }
 
 // open opens a watch, or a watch-list.
@@ -99,6 +101,7 @@ func (d *driver[T]) next() input {
 	default:
 		return d.failed(malformed("watch event", "unknown type %q", event.Type))
 	}
+	s.probe.forgo()
 	if s.silence != nil && (s.initial == nil || event.Type == watch.Added) {
 		// Only ADDED prolongs the initial events: a server that ignores the
 		// wish for them goes on with events of every kind.
@@ -126,6 +129,7 @@ func (d *driver[T]) close() {
 	d.forcing.arm(nil)
 	s.stopTimers()
 	s.cancel(nil)
+	s.probe.close()
 	if s.stream != nil {
 		s.stream.Close()
 	}

@@ -26,12 +26,15 @@ func obj(name, resourceVersion string) *object {
 
 // request is what a scripted source was asked.
 type request struct {
-	verb    string // "list", "watch", "watch-list"
+	verb    string // "list", "probe", "watch", "watch-list"
 	at      time.Duration
 	options metav1.ListOptions
 }
 
 func (r request) String() string {
+	if r.verb == "probe" {
+		return r.verb
+	}
 	text := fmt.Sprintf("%s %q", r.verb, r.options.ResourceVersion)
 	if r.options.Continue != "" {
 		text += " after " + r.options.Continue
@@ -43,6 +46,7 @@ func (r request) String() string {
 // was asked.
 type scripted struct {
 	onList      func(n int, options metav1.ListOptions) (Page[*object], error)
+	onProbe     func(ctx context.Context, n int) (Page[*object], error)
 	onWatch     func(n int, options metav1.ListOptions) (Stream[*object], error)
 	onWatchList func(n int, options metav1.ListOptions) (Stream[*object], error)
 
@@ -66,7 +70,14 @@ func (s *scripted) note(verb string, options metav1.ListOptions) int {
 	return n
 }
 
-func (s *scripted) List(_ context.Context, options metav1.ListOptions) (Page[*object], error) {
+func (s *scripted) List(ctx context.Context, options metav1.ListOptions) (Page[*object], error) {
+	if options.Limit == 1 && options.ResourceVersion == "" {
+		n := s.note("probe", options)
+		if s.onProbe != nil {
+			return s.onProbe(ctx, n)
+		}
+		return Page[*object]{ResourceVersion: "10", Items: []*object{obj("a", "5")}}, nil
+	}
 	n := s.note("list", options)
 	if s.onList == nil {
 		return Page[*object]{ResourceVersion: "10", Items: []*object{obj("a", "5")}}, nil

@@ -51,8 +51,8 @@ type Event[T any] struct {
 }
 
 // Source lists pages of one collection and opens watch streams on it. It does
-// no retries: those are the Reflector's business. A Source is used by one
-// goroutine at a time.
+// no retries: those are the Reflector's business. Its methods are called by one
+// goroutine at a time, List also while another one reads a stream of the Source.
 //
 // A Source that cannot answer a watch-list says so with a method
 // IsWatchListSemanticsUnSupported() bool, client-go's name for it.

@@ -54,6 +54,7 @@ var differences = []difference{
 	{"resync-period", "a handler's resync period", "none if the informer has none, not shorter than the informer's once that runs, raised to a second",
 		"its own; below a second it is refused", resyncPeriod},
 	{"resync-clock", "a relist between two resyncs", "the period begins anew", "the period goes on", resyncAgain},
+	{"probe", "a server that went back, or may have, and is silent", "waited for", "asked for one item, and listed if it did", probe},
 	{"unknown-delete", "a deletion of an object that is not known", "told", "not told", unknownDelete},
 }
 
@@ -247,11 +248,23 @@ func watchListRetry(v view) bool {
 
 func pagedNewest(v view) bool {
 	r := v.line().request
-	if r == nil || r.verb != "LIST" || r.options.ResourceVersion != "" {
+	if r == nil || r.verb != "LIST" || r.options.ResourceVersion != "" || r.isProbe() {
 		return false
 	}
 	return v.side == theirs && r.options.Limit == 0 || v.side == ours && r.options.Limit > 0
 }
+
+// probe explains the request, how the watch goes on, the replacement and the watch that follow it if the
+// server's history went back, and what that brings.
+func probe(v view) bool {
+	if v.section == "requests" { // the watch that is ended comes before the probe
+		return v.side == ours && slices.ContainsFunc(v.lines[max(0, v.i-2):min(len(v.lines), v.i+2)], line.isProbe) ||
+			v.side == theirs && v.line().request.verb == "WATCH" && slices.ContainsFunc(v.others, line.isProbe)
+	}
+	return (v.section == "store" || v.inHandler() && v.side == ours) && slices.ContainsFunc(v.requests[ours], line.isProbe)
+}
+
+func (l line) isProbe() bool { return l.request.isProbe() }
 
 func pagedForGood(v view) bool {
 	if v.section != "requests" || !v.lines[0].request.failedWith("LIST", regexp.MustCompile(`^(410|too-large)`)) {

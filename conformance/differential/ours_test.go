@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -20,8 +21,12 @@ type own[T informer.Object] struct {
 	handlers map[string]*informer.Registration
 }
 
+// probeAfter is about what it is by default, and the begin of an interval.
+const probeAfter = 12800 * time.Millisecond
+
 func newOwn[T informer.Object](s *server, o settings) (contestant, error) {
 	var options informer.Options[T]
+	options.Reflector.ProbeAfter = probeAfter
 	if !o.indexLater {
 		options.Indexes = map[string]indexer.Func[T]{indexLabel: indexOf[T]}
 	}

@@ -23,7 +23,7 @@ type request struct {
 // is drawn at random is written as the interval that it comes from.
 func (r *request) String() string {
 	var b strings.Builder
-	if r.gap > 0 {
+	if r.gap > 0 && !r.isProbe() {
 		fmt.Fprintf(&b, "after %s ", interval(r.gap))
 	}
 	fmt.Fprintf(&b, "%s at %q", r.verb, r.options.ResourceVersion)
@@ -42,6 +42,12 @@ func (r *request) String() string {
 		fmt.Fprintf(&b, ": %s", r.outcome)
 	}
 	return b.String()
+}
+
+// isProbe reports whether it asks a silent server where it is, beside the watch:
+// when, is drawn at random.
+func (r *request) isProbe() bool {
+	return r.verb == "LIST" && r.options.ResourceVersion == "" && r.options.Limit == 1
 }
 
 // writeStreamOptions writes what is unusual: every watch is to ask for

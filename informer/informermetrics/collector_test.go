@@ -37,7 +37,7 @@ func example() *fixed {
 	at := time.Unix(1000000000, 500000000)
 	source := func(tries int) reflector.Status {
 		return reflector.Status{
-			Tries: tries, Lists: 1, Pages: 2, WatchLists: 3, Watches: 4, Reconnects: 5, Rewinds: 6, Skipped: 7, Decoded: 8, DecodeTime: 1250 * time.Millisecond, Kept: 9,
+			Tries: tries, Lists: 1, Pages: 2, WatchLists: 3, Watches: 4, Reconnects: 5, Rewinds: 6, Skipped: 7, Decoded: 8, DecodeTime: 1250 * time.Millisecond, Kept: 9, Probes: 10,
 			Relists:   map[reflector.RelistReason]int64{reflector.RelistInitial: 1, reflector.RelistExpired: int64(tries)},
 			LastEvent: at.Add(time.Duration(tries) * time.Second),
 		}
@@ -108,6 +108,7 @@ informer_list_pages_total{} 4
 informer_lists_total{} 2
 informer_objects_bytes{} 1000
 informer_objects{} 10
+informer_probes_total{} 20
 informer_processing_latency_seconds_bucket{le="+Inf"} 5
 informer_processing_latency_seconds_bucket{le="0.001"} 1
 informer_processing_latency_seconds_bucket{le="1"} 4

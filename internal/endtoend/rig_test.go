@@ -113,7 +113,12 @@ func (r *rig) cut() (repair func()) {
 // and has stopped, when the spec ends.
 func (r *rig) informer(options informer.Options[*corev1.ConfigMap]) (*informer.Informer[*corev1.ConfigMap], *informertest.Recorder[*corev1.ConfigMap]) {
 	GinkgoHelper()
-	source := reflector.FromREST[*corev1.ConfigMap](r.reader.CoreV1().RESTClient(), "configmaps", "default")
+	return r.informerFrom(reflector.FromREST[*corev1.ConfigMap](r.reader.CoreV1().RESTClient(), "configmaps", "default"), options)
+}
+
+// informerFrom is informer over another source.
+func (r *rig) informerFrom(source reflector.Source[*corev1.ConfigMap], options informer.Options[*corev1.ConfigMap]) (*informer.Informer[*corev1.ConfigMap], *informertest.Recorder[*corev1.ConfigMap]) {
+	GinkgoHelper()
 	inf, err := informer.New(source, options)
 	Expect(err).NotTo(HaveOccurred())
 	handler := &informertest.Recorder[*corev1.ConfigMap]{}

@@ -1,0 +1,60 @@
+package reflector
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// maxQuiet is how many watches in a row may last and bring nothing before the
+// server is asked where it is.
+const maxQuiet = 2
+
+// doubt is the part of state that concerns whether the server is still the one
+// that gave the last resourceVersion. One that was restored from a backup, or
+// replaced by another, accepts a watch at a version that it has not reached, and is
+// silent, as one at rest is: only the answer to a LIST tells the two apart.
+type doubt struct {
+	// lost: a connection was lost or refused, and since then nothing came, nor was
+	// the server asked.
+	lost bool
+	// quiet watches in a row lasted and brought neither event nor bookmark.
+	quiet int
+}
+
+// probe has the server asked where it is, if there is reason for doubt, and
+// nothing comes on the watch that was opened. A version that is no number cannot
+// be compared with the answer.
+func (m machine) probe(s state, in input) (state, []effect) {
+	if m.probeAfter == 0 || !s.doubt.lost && s.doubt.quiet < maxQuiet {
+		return s, effectsNext
+	}
+	if _, err := resourceversion.CompareResourceVersion(s.resourceVersion, s.resourceVersion); err != nil {
+		return s, effectsNext
+	}
+	delay := m.probeAfter + time.Duration(in.random*float64(m.probeAfter))
+	s.stream.probeAt = in.at.Add(delay)
+	return s, []effect{{kind: effectProbe, resourceVersion: s.resourceVersion, delay: delay}, {kind: effectNext}}
+}
+
+// weigh finds reasons for doubt in how a watch was refused or ended.
+//
+//	lost, refused                    → doubt
+//	ended in order, or by patience   → doubt if it lasted and was silent, as the one before
+//	410, too large, 429, unreadable  → none: the server is up, and something else is the matter
+func (s *state) weigh(in input, wasOpen bool) {
+	asked := !s.stream.probeAt.IsZero() && !in.at.Before(s.stream.probeAt)
+	if wasOpen && (s.stream.heard || asked) {
+		s.doubt = doubt{}
+	}
+	class := in.failure.class
+	switch {
+	case class.refusesVersion(), class == classDecode, in.failure.throttled():
+	case wasOpen && (class == classEnded || class == classSilent):
+		if !s.stream.heard && in.at.Sub(s.stream.openedAt) >= earlyEnd {
+			s.doubt.quiet++
+		}
+	default:
+		s.doubt.lost = true
+	}
+}
