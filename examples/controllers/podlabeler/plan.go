@@ -45,8 +45,8 @@ func plan(pod *corev1.Pod, namespace *corev1.Namespace) (patch []byte, needed bo
 	return patch, true
 }
 
-// podPatch is as much of a pod as is written. The UID is not changed by it: the
-// server refuses to, with a conflict, if the pod has another one.
+// podPatch is as much of a pod as is written. The UID is not changed by it: if the pod
+// has another one, the server refuses the patch as invalid.
 type podPatch struct {
 	Metadata struct {
 		UID    types.UID          `json:"uid"`

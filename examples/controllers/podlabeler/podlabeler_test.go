@@ -95,6 +95,7 @@ var _ = Describe("The controller", func() {
 		Expect(events).To(BeZero())
 		r.create("shop/a")
 		lookAgain(p, "shop/a")
+		time.Sleep(quiet)
 		patches, events = r.wire.taken() // of one that is another
 		Expect(patches).To(Equal([]string{"shop/a"}))
 		Expect(events).To(BeZero())

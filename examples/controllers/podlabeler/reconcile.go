@@ -32,8 +32,9 @@ func (c *controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 	}
 	written, err := c.client.CoreV1().Pods(key.Namespace).Patch(ctx, key.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		// This pod is gone. If there is another one under its name, we shall hear of it.
+	case apierrors.IsNotFound(err), apierrors.IsInvalid(err):
+		// This pod is gone, or there is one with another UID under its name: then the
+		// patch is invalid, as a UID cannot be changed. We shall hear of both.
 		c.metrics.patches.WithLabelValues("gone").Inc()
 		return nil
 	case err != nil:
