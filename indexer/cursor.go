@@ -1,15 +1,17 @@
 package indexer
 
 // cursor walks along a tree of ids in key order, without allocating. It yields
-// runs of keys and values that are neighbours in memory: in what was listed in
-// key order, neighbours in order are mostly neighbours in memory too.
+// runs of consecutive ids: in what was listed in key order, neighbours in order are
+// mostly neighbours in memory too.
 //
 //	for c.start(objects, root, from, to); c.next(); {
-//		// c.keys, c.values
+//		for id, n := c.first, c.count; n > 0; {
+//			keys, values := objects.together(id, n)
+//			id, n = id+len(keys), n-len(keys)
+//		}
 //	}
 type cursor[T any] struct {
-	keys   []string
-	values []T
+	first, count uint32 // the run at hand
 
 	objects *view[string, T]
 	to      string   // walk up to the first key >= to, if not empty
@@ -75,19 +77,13 @@ func (c *cursor[T]) next() bool {
 		above.next++
 		c.descend(n, "")
 	}
-	first := c.ids[0]
-	from := first % perBlock
-	run := c.ids[:min(len(c.ids), int(perBlock-from))]
-	n := uint32(len(run))
+	c.first, c.count = c.ids[0], uint32(len(c.ids))
 	if !c.dense {
-		n = 1
-		for n < uint32(len(run)) && run[n] == first+n {
-			n++
+		c.count = 1
+		for int(c.count) < len(c.ids) && c.ids[c.count] == c.first+c.count {
+			c.count++
 		}
 	}
-	c.ids = c.ids[n:]
-	block := c.objects.slots.at(first >> blockBits)
-	c.keys = block.keys.keys[from : from+n]
-	c.values = block.values[from : from+n]
+	c.ids = c.ids[c.count:]
 	return true
 }

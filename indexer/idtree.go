@@ -76,8 +76,12 @@ type idTree[T any] struct {
 // over the slice.
 func (e idTree[T]) build(ids []uint32) *idNode {
 	var level []*idNode
-	for part := range slices.Chunk(ids, idLeafMax) {
-		level = append(level, &idNode{owner: e.generation, size: int32(len(part)), dense: consecutive(part), ids: part})
+	for len(ids) > 0 {
+		// Leaves of ids that come in order begin where blocks do.
+		n := min(len(ids), idLeafMax-int(ids[0]%perBlock))
+		part := ids[:n:n]
+		ids = ids[n:]
+		level = append(level, &idNode{owner: e.generation, size: int32(n), dense: consecutive(part), ids: part})
 	}
 	for len(level) > 1 {
 		var above []*idNode

@@ -52,10 +52,14 @@ func (s *Snapshot[T]) walk(root *idNode, from, to string) iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		var c cursor[T]
 		for c.start(&s.objects, root, from, to); c.next(); {
-			keys, objects := c.keys, c.values
-			for i, object := range objects {
-				if !yield(keys[i], object) {
-					return
+			for id, n := c.first, c.count; n > 0; {
+				keys, objects := s.objects.together(id, n)
+				id += uint32(len(objects))
+				n -= uint32(len(objects))
+				for i, object := range objects {
+					if !yield(keys[i], object) {
+						return
+					}
 				}
 			}
 		}
@@ -67,7 +71,12 @@ func (s *Snapshot[T]) Keys() []string {
 	keys := make([]string, 0, s.Len())
 	var c cursor[T]
 	for c.start(&s.objects, s.order, "", ""); c.next(); {
-		keys = append(keys, c.keys...)
+		for id, n := c.first, c.count; n > 0; {
+			some, _ := s.objects.together(id, n)
+			keys = append(keys, some...)
+			id += uint32(len(some))
+			n -= uint32(len(some))
+		}
 	}
 	return keys
 }
@@ -77,7 +86,12 @@ func (s *Snapshot[T]) List() []T {
 	objects := make([]T, 0, s.Len())
 	var c cursor[T]
 	for c.start(&s.objects, s.order, "", ""); c.next(); {
-		objects = append(objects, c.values...)
+		for id, n := c.first, c.count; n > 0; {
+			_, some := s.objects.together(id, n)
+			objects = append(objects, some...)
+			id += uint32(len(some))
+			n -= uint32(len(some))
+		}
 	}
 	return objects
 }

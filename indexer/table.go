@@ -81,6 +81,14 @@ func (v *view[K, V]) key(id uint32) K { return v.slots.at(id >> blockBits).keys.
 // value returns the value of a live id.
 func (v *view[K, V]) value(id uint32) V { return v.slots.at(id >> blockBits).values[id%perBlock] }
 
+// together returns keys and values of the live ids from id on that lie in one
+// block, at most n.
+func (v *view[K, V]) together(id, n uint32) ([]K, []V) {
+	at, from := v.slots.at(id>>blockBits), id%perBlock
+	to := min(from+n, perBlock)
+	return at.keys.keys[from:to], at.values[from:to]
+}
+
 // entry returns what is under an id. An id that is free has no value, but a live
 // one may have the zero value, too.
 func (v *view[K, V]) entry(id uint32) (key K, value V, live bool) {
