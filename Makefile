@@ -4,7 +4,7 @@
 # PKG is what test, race, bench, fuzz and cover look at: make test PKG=./indexer/...
 PKG ?= ./...
 # MODULES is where they look: make test MODULES=conformance PKG=./golden
-MODULES ?= . $(patsubst %/go.mod,%,$(wildcard */go.mod))
+MODULES ?= . $(patsubst %/go.mod,%,$(wildcard */go.mod examples/*/*/go.mod))
 # FUZZTIME is how long each fuzz target runs: a duration, or a count such as 1000x.
 FUZZTIME ?= 10s
 # QUICKSTART is what run runs: make run QUICKSTART=./examples/minimal
