@@ -166,23 +166,56 @@ func TestAStatusIsACopy(t *testing.T) {
 	})
 }
 
-func TestAPanickingSinkLeavesNoStreamOpen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		source := &scripted{onWatch: func(int, metav1.ListOptions) (Stream[*object], error) {
-			return plays(added(obj("a", "11"))), nil
-		}}
-		r, err := New[*object](source, panicking{&recorder{}}, listFirst)
-		if err != nil {
-			t.Fatal(err)
-		}
-		func() {
-			defer func() { want[any](t, "panic", recover(), "sink") }()
-			_ = r.Run(quiet())
-		}()
-		want(t, "stream closed", source.streams[0].closed, true)
-	})
+func TestAPanickingSinkLeavesNothingHalfDone(t *testing.T) {
+	for name, c := range map[string]struct {
+		at      string
+		options Options
+	}{
+		"in a watch":      {"add", listFirst},
+		"in a list":       {"item", listFirst},
+		"in a watch-list": {"item", Options{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stream := func(int, metav1.ListOptions) (Stream[*object], error) {
+					return plays(added(obj("a", "11")), bookmark("11", true)), nil
+				}
+				source := &scripted{onWatch: stream, onWatchList: stream}
+				sink := &panicking{recorder: &recorder{}, at: c.at}
+				r, err := New[*object](source, sink, c.options)
+				if err != nil {
+					t.Fatal(err)
+				}
+				func() {
+					defer func() { want[any](t, "panic", recover(), "sink") }()
+					_ = r.Run(quiet())
+				}()
+				for _, s := range source.streams {
+					want(t, "stream closed", s.closed, true)
+				}
+				want(t, "bracket open", sink.pending != nil, false)
+				want(t, "phase", r.Status().Phase, Stopped)
+				sink.at = ""
+				ctx, cancel := context.WithTimeout(quiet(), time.Second)
+				defer cancel()
+				want(t, "another run", r.Run(ctx), context.DeadlineExceeded)
+				want(t, "collection", sink.contents(), "a@11")
+			})
+		})
+	}
 }
 
-type panicking struct{ *recorder }
+// panicking panics at a call.
+type panicking struct {
+	*recorder
+	at string
+}
 
-func (panicking) Add(*object) { panic("sink") }
+func (p *panicking) panics(at string) {
+	if p.at == at {
+		panic("sink")
+	}
+}
+
+func (p *panicking) Add(o *object)         { p.panics("add"); p.recorder.Add(o) }
+func (p *panicking) ReplaceItem(o *object) { p.panics("item"); p.recorder.ReplaceItem(o) }

@@ -54,7 +54,8 @@ func New[T Object](source Source[T], sink Sink[T], options Options) (*Reflector[
 // server do not end it: they are retried, logged and shown in Status. It uses
 // no goroutine but the caller's, and returns when the source's are gone. Run
 // may be called again after it returned, and then begins with a replacement at
-// the last resourceVersion; a second Run at the same time returns ErrRunning.
+// the last resourceVersion, also where a Source or Sink panicked; a second Run at
+// the same time returns ErrRunning.
 func (r *Reflector[T]) Run(ctx context.Context) error {
 	if !r.running.CompareAndSwap(false, true) {
 		return fmt.Errorf("reflector %q: %w", r.options.Name, ErrRunning)

@@ -15,25 +15,25 @@ import (
 // that is in Run.
 type driver[T Object] struct {
 	*Reflector[T]
-	ctx     context.Context
-	log     klog.Logger
-	stream  *openStream[T] // nil while none is open
-	listing *openList[T]   // nil while no LIST in parts is under way
-	token   string         // that asked for the page under way
-	items   []T            // of the page that arrived last
-	part    []Item[T]      // that arrived last
-	event   Event[T]       // that arrived last
-	held    []Event[T]     // kept back until the replacement ends
-	taken   int            // objects received for the replacement under way
-	foreign error          // why the last one of others was left out; nil if none was
+	ctx       context.Context
+	log       klog.Logger
+	stream    *openStream[T] // nil while none is open
+	listing   *openList[T]   // nil while no LIST in parts is under way
+	token     string         // that asked for the page under way
+	items     []T            // of the page that arrived last
+	part      []Item[T]      // that arrived last
+	event     Event[T]       // that arrived last
+	held      []Event[T]     // kept back until the replacement ends
+	taken     int            // objects received for the replacement under way
+	replacing bool           // the Sink's bracket is open
+	foreign   error          // why the last one of others was left out; nil if none was
 }
 
 // run turns the machine: an input gives effects, and the last of them the next
 // input.
 func (r *Reflector[T]) run(ctx context.Context) error {
 	d := &driver[T]{Reflector: r, ctx: ctx, log: klog.FromContext(ctx).WithValues("reflector", r.options.Name)}
-	defer d.closeList() // where a Sink panics
-	defer d.close()
+	defer d.abandon()
 	d.log.V(3).Info("Starting reflector")
 	defer d.log.V(3).Info("Stopped reflector")
 	for in := (input{kind: inputStart}); ; {
@@ -52,6 +52,21 @@ func (r *Reflector[T]) run(ctx context.Context) error {
 		}
 		in = d.ask(effects[len(effects)-1])
 	}
+}
+
+// abandon ends what is open and not stopped, where a Source or Sink panicked, or
+// ended the goroutine (runtime.Goexit): another Run is to find nothing half done.
+func (d *driver[T]) abandon() {
+	if d.state.phase == Stopped {
+		return
+	}
+	d.closeList()
+	d.close()
+	if d.replacing {
+		d.sink.AbortReplace()
+	}
+	d.state, _ = d.machine.step(d.state, input{kind: inputStop})
+	d.tracker.update(func(s *Status) { s.Phase, s.Since, s.NextRetry = Stopped, time.Now(), time.Time{} })
 }
 
 // ask does the effect that brings the next input.
@@ -128,6 +143,7 @@ func (d *driver[T]) perform(e effect) {
 func (d *driver[T]) replace(e effect) {
 	switch e.kind {
 	case effectBegin:
+		d.replacing = true
 		d.sink.BeginReplace(string(e.reason))
 	case effectItems:
 		d.replaceItems()
@@ -136,6 +152,7 @@ func (d *driver[T]) replace(e effect) {
 	case effectHold:
 		d.held = append(d.held, d.event)
 	case effectEnd:
+		d.replacing = false
 		d.sink.EndReplace(e.resourceVersion)
 		d.ended(e)
 	case effectRelease:
@@ -145,6 +162,7 @@ func (d *driver[T]) replace(e effect) {
 		d.held = nil
 	case effectAbort:
 		d.closeList() // which may be asking what is known
+		d.replacing = false
 		d.sink.AbortReplace()
 		d.held = nil
 	case effectBookmark:
