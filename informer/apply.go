@@ -2,11 +2,13 @@ package informer
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/klog/v2"
 
 	"github.com/listwatch/listwatch/deltafifo"
+	"github.com/listwatch/listwatch/indexer"
 	"github.com/listwatch/listwatch/internal/worker"
 )
 
@@ -17,6 +19,9 @@ type run[T Object] struct {
 	closed   chan struct{}         // nothing more arrives
 	handlers *worker.Group
 	log      klog.Logger
+	// interrupt ends the receiving; exited, if set, is why.
+	interrupt context.CancelFunc
+	exited    atomic.Pointer[error]
 }
 
 // newRun makes a run with empty queues, to which the sinks write from now on.
@@ -87,7 +92,7 @@ func (i *Informer[T]) apply(ctx context.Context, r *run[T]) {
 // applyRounds is apply for several parts: what has arrived of all of them is
 // applied together, so that an object that moves is seen to.
 func (i *Informer[T]) applyRounds(ctx context.Context, r *run[T]) {
-	i.union.restart()
+	i.union.restart(i.Snapshot())
 	batches := make([][]deltafifo.Delta[T], len(r.queues))
 	for open := true; open; {
 		select {
@@ -106,7 +111,9 @@ func (i *Informer[T]) applyRounds(ctx context.Context, r *run[T]) {
 		if !any {
 			continue
 		}
+		i.union.torn = true // until it is in the cache
 		i.write(func(p *published[T]) outcome[T] { return i.union.round(p.snapshot, batches, !p.synced) })
+		i.union.torn = false
 		for k := range batches {
 			clear(batches[k])
 		}
@@ -125,8 +132,9 @@ func (i *Informer[T]) write(decide func(*published[T]) outcome[T]) {
 	}
 }
 
-// publish is write without what follows. The token is given back also if what it
-// calls, Edit's function or one of an index, panics or ends the goroutine.
+// publish is write without what follows. The token is given back, and what the
+// index has published is told, also if what it calls, Edit's function or one of an
+// index, panics or ends the goroutine.
 func (i *Informer[T]) publish(decide func(*published[T]) outcome[T]) {
 	i.writing <- struct{}{}
 	defer func() { <-i.writing }()
@@ -143,11 +151,20 @@ func (i *Informer[T]) publish(decide func(*published[T]) outcome[T]) {
 	if i.detector != nil {
 		i.detector.protect(state.snapshot, &out)
 	}
-	snapshot := i.index.Apply(out.changes, out.resourceVersion) // keeps no changes
+	defer func() {
+		if snapshot := i.index.Snapshot(); snapshot != state.snapshot {
+			i.tell(state, snapshot, &out, syncAt)
+		}
+	}()
+	i.index.Apply(out.changes, out.resourceVersion) // keeps no changes
+}
+
+// tell makes public that out led from state to snapshot, and wakes the handlers.
+func (i *Informer[T]) tell(state *published[T], snapshot *indexer.Snapshot[T], out *outcome[T], syncAt int) {
 	i.checkDepths(state.end)
 	next, wake := state.succeed(snapshot, out.notices, syncAt)
 	state.tail.repeated = out.repeated
-	next.synced = next.synced && !vanished
+	next.synced = next.synced && !(out.vanished && state.synced)
 	if out.resync && next.synced {
 		i.assignResyncs(state.tail, next)
 	}

@@ -179,7 +179,9 @@
 // handler choose that, or its own removal. A handler that ends its goroutine with
 // runtime.Goexit, as FailNow of package testing does, goes on in another one: that is
 // logged and counted as a panic, and Status.Trouble tells. A panic of the transform
-// is an error about one object, and so is one of an index function.
+// is an error about one object, and so is one of an index function. A transform, an
+// index function or a source that ends its goroutine ends the run: Run returns
+// ErrExited, which names it, and another Run lists anew and loses nothing.
 //
 // # Concurrency
 //
@@ -187,10 +189,10 @@
 // included, but for those that wait for handlers (see Handler). No lock is held while
 // something foreign is called; an index function must not call AddIndex.
 //
-// Goroutines: 1 + handlers while Run runs (the apply loop, and one for each
-// handler), besides the caller of Run, which serves the reflector (one more if a
-// Lease started it), and what the source needs; of a joined Informer one more for
-// the reflector of each part. None before and after. Events needs none. One timer,
+// Goroutines: 2 + handlers while Run runs (the reflector, the apply loop, and one for
+// each handler), besides the caller of Run, which waits (one more if a Lease started
+// it), and what the source needs; of a joined Informer one for the reflector of each
+// part. None before and after. Events needs none. One timer,
 // while a handler is called or wants a resync; what it starts is over when Run
 // returns.
 package informer

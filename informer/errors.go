@@ -26,6 +26,10 @@ var (
 	// ErrRemoved: the handler was removed, so that it will not see what was waited
 	// for.
 	ErrRemoved = errors.New("handler was removed")
+	// ErrExited: Run ended because a function that the Informer called, such as an
+	// index function, a transform or a source, ended its goroutine with
+	// runtime.Goexit, as FailNow of package testing does. The error names it.
+	ErrExited = errors.New("a function has ended a goroutine of the informer (runtime.Goexit)")
 	// ErrTransform: the transform failed for an object.
 	ErrTransform = errors.New("transform failed")
 	// ErrDrop is what a transform returns to say that the object is not to be

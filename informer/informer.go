@@ -170,7 +170,8 @@ func (i *Informer[T]) Snapshot() *indexer.Snapshot[T] { return i.index.Snapshot(
 // gone then, so that Run waits for calls of handlers in progress. Afterwards Run
 // may be called again: the cache and each handler's place are kept, the
 // collection is listed anew, and handlers are told the differences. Errors:
-// ErrRunning if another Run has not returned, or what made the reflector give up.
+// ErrRunning if another Run has not returned; ErrExited; or what made the reflector
+// give up.
 func (i *Informer[T]) Run(ctx context.Context) error {
 	ctx = i.logged(ctx)
 	r, err := i.begin(ctx)
@@ -185,22 +186,29 @@ func (i *Informer[T]) logged(ctx context.Context) context.Context {
 	return klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "informer", i.name))
 }
 
-// carryOut is Run once r has begun.
-func (i *Informer[T]) carryOut(ctx context.Context, r *run[T]) (err error) {
+// carryOut is Run once r has begun. What calls foreign functions has goroutines of
+// its own, for these may end theirs.
+func (i *Informer[T]) carryOut(ctx context.Context, r *run[T]) error {
+	receiving, stop := context.WithCancel(ctx)
+	defer stop()
+	r.interrupt = stop
 	applying := worker.New(context.WithoutCancel(ctx))
-	applying.Go("informer: apply", func(ctx context.Context) { i.apply(ctx, r) })
-	// Deferred, for the case that a source panics and someone recovers.
-	defer func() {
-		// Everything received is applied before the end: the cache then is as
-		// new as what the reflector has seen.
-		r.close()
-		applying.Wait()
-		applying.Stop()
-		i.stopHandlers(r)
-		i.finish()
-	}()
-
-	if err = i.receive(ctx); err == nil || ctx.Err() != nil {
+	applying.Go("informer: apply", func(ctx context.Context) {
+		defer r.noteExit(ctx)
+		i.apply(ctx, r)
+	})
+	err := i.receive(receiving, r)
+	// Everything received is applied before the end: the cache then is as new as
+	// what the reflector has seen.
+	r.close()
+	applying.Wait()
+	applying.Stop()
+	i.stopHandlers(r)
+	i.finish()
+	switch exited := r.exited.Load(); {
+	case exited != nil:
+		err = *exited
+	case err == nil || ctx.Err() != nil:
 		return nil
 	}
 	return fmt.Errorf("informer %q: %w", i.name, err)

@@ -80,8 +80,8 @@ func (i *Informer[T]) lend(ctx context.Context) *tenancy {
 	// The group has only this one: whoever waits for done waits for all of it.
 	group.Go("informer: run", func(ctx context.Context) {
 		defer close(t.done)
+		defer group.Stop()
 		t.err = i.carryOut(ctx, r)
-		group.Stop()
 	})
 	return t
 }

@@ -52,19 +52,18 @@ func newPart[S, T Object](i *Informer[T], name string, source reflector.Source[S
 	return p, nil
 }
 
-// receive runs the reflectors until ctx ends or one of them gives up.
-func (i *Informer[T]) receive(ctx context.Context) error {
-	if len(i.parts) == 1 {
-		return i.parts[0].reflector.Run(ctx)
-	}
+// receive runs the reflectors, each in a goroutine, until ctx ends or one of them
+// gives up.
+func (i *Informer[T]) receive(ctx context.Context, r *run[T]) error {
 	group := worker.New(ctx)
 	failed := make(chan error, len(i.parts))
 	for _, p := range i.parts {
 		group.Go("informer: "+p.reflector.Status().Name, func(inner context.Context) {
+			defer group.Stop()
+			defer r.noteExit(inner)
 			if err := p.reflector.Run(inner); err != nil && inner.Err() == nil {
 				failed <- err
 			}
-			group.Stop()
 		})
 	}
 	group.Wait()

@@ -33,6 +33,7 @@ type union[T Object] struct {
 	// still send older versions. They stay until all parts have caught up.
 	gone   map[string]end
 	oldest string // resourceVersion that all parts have reached
+	torn   bool   // the last round did not get into the cache
 
 	// Of the present round.
 	batches [][]deltafifo.Delta[T]
@@ -73,11 +74,34 @@ func newUnion[T Object](parts int) *union[T] {
 	return u
 }
 
-// restart says that a new run begins: each part will send a complete list.
-func (u *union[T]) restart() {
+// restart says that a new run begins: each part will send a complete list. base is
+// what is in the cache.
+func (u *union[T]) restart(base view[T]) {
 	for p := range u.parts {
 		u.parts[p].listed = false
 	}
+	if u.torn {
+		u.adopt(base)
+	}
+}
+
+// adopt makes of the union what it would be if each part held all of base: the
+// lists that come will say which of them does.
+func (u *union[T]) adopt(base view[T]) {
+	objects := maps.Collect(base.All())
+	for p := range u.parts {
+		u.parts[p].held = maps.Clone(objects)
+	}
+	clear(u.shared)
+	if len(u.parts) > 1 {
+		for key := range objects {
+			u.shared[key] = true
+		}
+	}
+	clear(u.ahead)
+	clear(u.gone)
+	clear(u.moving)
+	u.differ, u.batches, u.later, u.torn = differ[T]{}, nil, nil, false
 }
 
 // round returns what the batches, one for each part, change in base. initial

@@ -290,7 +290,7 @@ func TestUnionForgetsWhatNoPartHolds(t *testing.T) {
 func TestUnionListsAnewInEveryRun(t *testing.T) {
 	r := newUnionRig(t, 2)
 	r.round("A=a:u1@1@5 B=b:u2@2@5")
-	r.union.restart()
+	r.union.restart(nil)
 	r.synced = false
 	if told := r.round("A=a:u1@1,c:u3@6@9"); !slices.Equal(told, []string{"initial c:u3@6"}) {
 		t.Errorf("told %q after one list", told)

@@ -12,12 +12,16 @@ import (
 func (i *Informer[T]) Define(index indexer.Definition[T]) error {
 	i.writing <- struct{}{}
 	defer func() { <-i.writing }()
+	// Deferred, for the case that a function of an index ends the goroutine after
+	// the index was added.
+	defer func() {
+		state := *i.state.Load()
+		state.snapshot = i.index.Snapshot()
+		i.state.Store(&state)
+	}()
 	if err := i.index.Define(index); err != nil {
 		return fmt.Errorf("informer %q: %w", i.name, err)
 	}
-	state := *i.state.Load()
-	state.snapshot = i.index.Snapshot()
-	i.state.Store(&state)
 	return nil
 }
 
