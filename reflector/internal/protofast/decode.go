@@ -17,8 +17,10 @@ var errRefused = errors.New("protobuf message is refused")
 // Decode decodes data into object, a pointer to a new object of the Decoder's
 // type. After an error the object is of no use.
 func (d *Decoder) Decode(data []byte, object any) error {
-	kept := append(make([]byte, 0, len(data)), data...)
-	return (&state{own: true}).message(d.root, reflect.ValueOf(object).UnsafePointer(), kept)
+	s := state{texts: d.usual.Texts(len(data))}
+	err := s.message(d.root, reflect.ValueOf(object).UnsafePointer(), data)
+	d.usual.Learn(len(data), &s.texts)
+	return err
 }
 
 // state is what decoding an object needs besides the bytes.
@@ -29,13 +31,13 @@ type state struct {
 	table *parts.Table // nil: nothing is shared
 	part  bool         // what is decoded will be shared
 	size  int          // of the memory made so far, but for texts
-	texts texts
+	texts parts.Texts
 }
 
 // text is data as a string that may be kept.
 func (s *state) text(data []byte) string {
 	if !s.own {
-		data = s.texts.keep(data)
+		data = s.texts.Keep(data)
 	}
 	return unsafe.String(unsafe.SliceData(data), len(data))
 }
@@ -140,7 +142,7 @@ func (s *state) bytes(f *field, at unsafe.Pointer, body, from []byte) error {
 		*(*string)(at) = s.text(body)
 	case opBytes:
 		if !s.own {
-			body = s.texts.keep(body)
+			body = s.texts.Keep(body)
 		}
 		*(*[]byte)(at) = body
 	case opStringPointer:
@@ -263,7 +265,7 @@ func (s *state) entry(f *field, at unsafe.Pointer, body, from []byte) error {
 		case value == nil:
 			value = []byte{}
 		case !s.own:
-			value = s.texts.keep(value)
+			value = s.texts.Keep(value)
 		}
 		(*entries)[s.text(key)] = value
 	case opQuantities:

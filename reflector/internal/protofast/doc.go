@@ -1,7 +1,7 @@
 // Package protofast decodes protobuf into the Go types of Kubernetes' API by
 // tables that it makes of their struct tags, with the result of their generated
-// code and half of its allocations: all strings and byte slices of an object
-// are parts of one copy of the message, and slices are made in their final size.
+// code and half of its allocations: the strings and byte slices of an object share
+// few blocks of memory, and slices are made in their final size.
 //
 // # Promises
 //
@@ -17,9 +17,9 @@
 //
 // # Not promised
 //
-//   - That a part of an object can be kept alive alone: any string of it keeps the
-//     text of the whole object, with a Sharer that of what is not shared. Byte
-//     slices must not be written to, and nothing in objects of a Sharer.
+//   - That a part of an object can be kept alive alone: up to four kilobytes of
+//     its neighbours stay with a string, with a Sharer the bytes of a part that it
+//     is in. Byte slices must not be written to, and nothing in objects of a Sharer.
 //
 // # Goroutines
 //

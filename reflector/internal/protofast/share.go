@@ -2,7 +2,6 @@ package protofast
 
 import (
 	"reflect"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/listwatch/listwatch/reflector/internal/parts"
@@ -13,7 +12,7 @@ import (
 type Sharer struct {
 	root  *message
 	table *parts.Table
-	usual atomic.Int64 // bytes of text that an object had of its own, lately
+	usual parts.Usual
 }
 
 // Sharing returns a Sharer that remembers parts in table.
@@ -22,9 +21,9 @@ func (d *Decoder) Sharing(table *parts.Table) *Sharer { return &Sharer{root: d.r
 // Decode is Decoder.Decode. A field that comes twice is refused: it would be
 // merged into what is shared.
 func (d *Sharer) Decode(data []byte, object any) error {
-	s := state{table: d.table, texts: texts{next: int(d.usual.Load())}}
+	s := state{table: d.table, texts: d.usual.Texts(len(data))}
 	err := s.message(d.root, reflect.ValueOf(object).UnsafePointer(), data)
-	d.usual.Store(int64(s.texts.total))
+	d.usual.Learn(len(data), &s.texts)
 	return err
 }
 
@@ -152,28 +151,3 @@ func (f *field) set(at unsafe.Pointer, part *parts.Part) {
 		*(*unsafe.Pointer)(at) = part.Value
 	}
 }
-
-// texts makes the memory of an object's own strings, in pieces as few as possible.
-type texts struct {
-	block []byte
-	next  int // size of the next block
-	total int
-}
-
-// keep returns a copy of data.
-func (t *texts) keep(data []byte) []byte {
-	if len(data) == 0 {
-		return []byte{} // and no part of data
-	}
-	if cap(t.block)-len(t.block) < len(data) {
-		t.block = make([]byte, 0, max(t.next, len(data)))
-		t.next = shortestBlock
-	}
-	from := len(t.block)
-	t.block = append(t.block, data...)
-	t.total += len(data)
-	return t.block[from:len(t.block):len(t.block)]
-}
-
-// shortestBlock is for what an object has more than the one before.
-const shortestBlock = 128

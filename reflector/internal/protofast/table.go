@@ -10,17 +10,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/listwatch/listwatch/reflector/internal/arrays"
+	"github.com/listwatch/listwatch/reflector/internal/parts"
 )
 
 // Decoder decodes messages into one type. Use For.
-type Decoder struct{ root *message }
+type Decoder struct {
+	root  *message
+	usual parts.Usual
+}
 
 // For returns a Decoder for the struct type element, or nil if that type is not
 // described by its tags.
 func For(element reflect.Type) *Decoder {
 	b := builder{known: map[reflect.Type]*message{}}
 	if root := b.message(element); root != nil && root.own == nil {
-		return &Decoder{root}
+		return &Decoder{root: root}
 	}
 	return nil
 }
