@@ -46,8 +46,7 @@ type codec[T Object] struct {
 	loose   bool                      // T is unstructured
 
 	// The quick decoders; nil where others are to be used.
-	fast     protoDecoder
-	fastJSON *jsonfast.Decoder
+	fast, fastJSON decoder
 
 	dropManagedFields bool
 
@@ -69,7 +68,9 @@ func codecOf[T Object](element reflect.Type) *codec[T] {
 		}
 	}
 	if !c.loose && element.Kind() == reflect.Struct {
-		c.fastJSON = jsonfast.For(element, unmarshalV2)
+		if d := jsonfast.For(element, unmarshalV2); d != nil {
+			c.fastJSON = d
+		}
 	}
 	if !c.partial && !c.loose {
 		c.kinds, _, _ = scheme.Scheme.ObjectKinds(object)
@@ -77,8 +78,8 @@ func codecOf[T Object](element reflect.Type) *codec[T] {
 	return c
 }
 
-// protoDecoder is a decoder of objects.
-type protoDecoder interface {
+// decoder decodes into a new object, or refuses what others may not mind.
+type decoder interface {
 	Decode(data []byte, object any) error
 }
 
@@ -90,6 +91,9 @@ func (c *codec[T]) share(limit int) {
 	table := parts.New(limit)
 	if d, ok := c.fast.(*protofast.Decoder); ok {
 		c.fast = d.Sharing(table)
+	}
+	if d, ok := c.fastJSON.(*jsonfast.Decoder); ok {
+		c.fastJSON = d.Sharing(table)
 	}
 }
 

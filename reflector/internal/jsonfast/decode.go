@@ -19,8 +19,15 @@ var errRefused = errors.New("JSON object is refused")
 // Decode decodes data into object, a pointer to a new object of the Decoder's
 // type. After an error the object is of no use.
 func (d *Decoder) Decode(data []byte, object any) error {
-	p := newParser(data)
-	if !utf8.Valid(data) || p.space() != '{' || !p.value(d.root, reflect.ValueOf(object).UnsafePointer()) || p.space() != 0 || p.i != len(data) {
+	p := parser{data: data, texts: d.usual.Texts(len(data))}
+	err := p.document(d.root, object)
+	d.usual.Learn(len(data), &p.texts)
+	return err
+}
+
+// document reads all of the data.
+func (p *parser) document(root *node, object any) error {
+	if !utf8.Valid(p.data) || p.space() != '{' || !p.value(root, reflect.ValueOf(object).UnsafePointer()) || p.space() != 0 || p.i != len(p.data) {
 		return errRefused
 	}
 	return nil
@@ -29,9 +36,22 @@ func (d *Decoder) Decode(data []byte, object any) error {
 // value reads a value into at, which is zero.
 func (p *parser) value(n *node, at unsafe.Pointer) (ok bool) {
 	c := p.space()
+	if n.shared != 0 && p.table != nil {
+		if c == '{' || c == '[' {
+			return p.share(n, at, c)
+		} else if n.op == opString && c == '"' {
+			return p.shareText(n, (*string)(at))
+		}
+	}
+	return p.plainly(n, at, c)
+}
+
+// plainly is value for one that begins with c, and is not shared.
+func (p *parser) plainly(n *node, at unsafe.Pointer, c byte) (ok bool) {
 	switch {
 	case n.op == opOther:
 		raw, ok := p.raw()
+		p.made += 2 * len(raw) // about
 		return ok && n.other(at, raw) == nil
 	case c == 'n':
 		return p.literal("null")
@@ -55,7 +75,15 @@ func (p *parser) value(n *node, at unsafe.Pointer) (ok bool) {
 		return ok
 	case opTime:
 		return p.time((*metav1.Time)(at))
+	case opRaw:
+		raw, ok := p.raw()
+		if !p.own {
+			raw = p.texts.Keep(raw)
+		}
+		*(*[]byte)(at) = raw
+		return ok
 	case opPointer:
+		p.made += int(n.elem.size)
 		pointed := reflect.New(n.elem.typ).UnsafePointer()
 		*(*unsafe.Pointer)(at) = pointed
 		return p.value(n.elem, pointed)
@@ -77,7 +105,9 @@ func (p *parser) container(n *node, at unsafe.Pointer, c byte) bool {
 	case opStringMap:
 		entries := map[string]string{}
 		*(*map[string]string)(at) = entries
+		p.made += mapSize
 		return p.each('}', func() bool {
+			p.made += entrySize
 			key, ok := p.text()
 			if !ok || !p.take(':') {
 				return false
@@ -92,7 +122,9 @@ func (p *parser) container(n *node, at unsafe.Pointer, c byte) bool {
 	case opQuantities:
 		entries := map[string]resource.Quantity{}
 		*(*map[string]resource.Quantity)(at) = entries
+		p.made += mapSize
 		return p.each('}', func() bool {
+			p.made += entrySize + int(quantity.Size())
 			key, ok := p.text()
 			if !ok || !p.take(':') {
 				return false
@@ -174,8 +206,15 @@ func (p *parser) slice(n *node, at unsafe.Pointer) bool {
 			n.resize(list, list.len)
 		}
 	}
+	p.made += list.cap * int(n.elem.size)
 	return ok
 }
+
+// About what maps take.
+const (
+	mapSize   = 300
+	entrySize = 32
+)
 
 // maxUsual bounds what is made for a slice before its elements are seen.
 const maxUsual = 64

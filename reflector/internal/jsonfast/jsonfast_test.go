@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/listwatch/listwatch/reflector/internal/parts"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -54,8 +56,13 @@ func TestEveryBuiltInTypeIsDecodedAsClientGoDoes(t *testing.T) {
 	}
 }
 
+// decoder is a Decoder or a Sharer.
+type decoder interface {
+	Decode(data []byte, object any) error
+}
+
 // compare decodes both ways. What Decode accepts must be fine and equal.
-func compare(t *testing.T, d *Decoder, element reflect.Type, data []byte, valid bool) {
+func compare(t *testing.T, d decoder, element reflect.Type, data []byte, valid bool) {
 	t.Helper()
 	got, want := reflect.New(element).Interface(), reflect.New(element).Interface()
 	gotErr, wantErr := d.Decode(data, got), likeClientGo(data, want)
@@ -215,6 +222,7 @@ func BenchmarkPod(b *testing.B) {
 		"client-go": likeClientGo,
 		"jsonv2":    func(data []byte, into any) error { return jsonv2.Unmarshal(data, into) },
 		"tables":    d.Decode,
+		"shared":    d.Sharing(parts.New(32 << 20)).Decode,
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

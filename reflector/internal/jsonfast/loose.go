@@ -4,13 +4,15 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/listwatch/listwatch/reflector/internal/parts"
 )
 
 // Unstructured decodes an object without a Go type: into maps, slices, strings,
 // booleans, nil, and numbers that are int64 where they are written as integers,
 // else float64.
 func Unstructured(data []byte) (map[string]any, error) {
-	p := newParser(data)
+	p := parser{data: data, texts: (&parts.Usual{}).Texts(len(data))}
 	if !utf8.Valid(data) || p.space() != '{' {
 		return nil, errRefused
 	}

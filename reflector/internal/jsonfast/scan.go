@@ -1,17 +1,17 @@
 package jsonfast
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"math"
+	"math/bits"
 	"strconv"
 	"unsafe"
+
+	"github.com/listwatch/listwatch/reflector/internal/parts"
 )
 
 const (
-	// largestBlock is how much memory short strings share at most.
-	largestBlock = 1 << 10
-	// maxShort is the length of strings up to which they do.
-	maxShort = 256
 	// maxDepth of values in values.
 	maxDepth = 200
 )
@@ -21,14 +21,10 @@ type parser struct {
 	data  []byte
 	i     int // of the next byte
 	depth int
-	block []byte // for short strings
-	size  int    // of the next block
-}
+	own   bool // the bytes are the object's: strings may be parts of them
+	texts parts.Texts
 
-// newParser begins with data. In objects of an API, hardly more than half of the
-// text is strings to be kept.
-func newParser(data []byte) parser {
-	return parser{data: data, size: max(maxShort/4, min(len(data)/4, largestBlock))}
+	sharing
 }
 
 // space skips white space and returns the next byte; zero at the end.
@@ -71,6 +67,28 @@ var special = func() (table [256]bool) {
 	return table
 }()
 
+const (
+	ones = 0x0101010101010101
+	high = 0x80 * ones
+)
+
+// plain returns the index of the first byte from i on that is special; len(data) if
+// there is none. It looks at eight at a time: what is subtracted from a byte borrows
+// from the next only if it was found.
+func plain(data []byte, i int) int {
+	for ; i+8 <= len(data); i += 8 {
+		w := binary.LittleEndian.Uint64(data[i:])
+		quote, slash := w^'"'*ones, w^'\\'*ones
+		if found := ((w-' '*ones)&^w | (quote-ones)&^quote | (slash-ones)&^slash) & high; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for i < len(data) && !special[data[i]] {
+		i++
+	}
+	return i
+}
+
 // string reads a string. inside is what is between its quotes; escaped says that
 // this is to be unquoted.
 func (p *parser) string() (inside []byte, escaped, ok bool) {
@@ -78,21 +96,20 @@ func (p *parser) string() (inside []byte, escaped, ok bool) {
 		return nil, false, false
 	}
 	data, begin := p.data, p.i+1
-	for i := begin; i < len(data); i++ {
-		c := data[i]
-		switch {
-		case !special[c]:
-		case c == '"':
+	for i := begin; ; i += 2 { // what is escaped is looked at when it is unquoted
+		if i = plain(data, min(i, len(data))); i == len(data) {
+			return nil, false, false
+		}
+		switch data[i] {
+		case '"':
 			p.i = i + 1
 			return data[begin:i], escaped, true
-		case c == '\\':
+		case '\\':
 			escaped = true
-			i++ // what is escaped is looked at when it is unquoted
 		default:
 			return nil, false, false
 		}
 	}
-	return nil, false, false
 }
 
 // text reads a string and keeps it.
@@ -111,19 +128,15 @@ func (p *parser) text() (string, bool) {
 	return p.keep(inside), true
 }
 
-// keep copies a string.
+// keep returns a string that may be kept.
 func (p *parser) keep(text []byte) string {
 	switch {
 	case len(text) == 0:
 		return ""
-	case len(text) > min(maxShort, p.size):
-		return string(text)
-	case cap(p.block)-len(p.block) < len(text):
-		p.block = make([]byte, 0, p.size)
+	case !p.own:
+		text = p.texts.Keep(text)
 	}
-	from := len(p.block)
-	p.block = append(p.block, text...)
-	return unsafe.String(&p.block[from], len(text))
+	return unsafe.String(&text[0], len(text))
 }
 
 // integer reads a number without a fraction or an exponent.
@@ -227,6 +240,7 @@ func (p *parser) number() bool {
 // each reads the elements of an object or array up to its end.
 func (p *parser) each(end byte, element func() bool) bool {
 	p.i++ // the opening
+	p.opened++
 	if p.depth++; p.depth > maxDepth {
 		return false
 	}

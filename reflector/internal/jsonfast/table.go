@@ -12,10 +12,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/listwatch/listwatch/reflector/internal/arrays"
+	"github.com/listwatch/listwatch/reflector/internal/parts"
 )
 
 // Decoder decodes objects of one type. Use For.
-type Decoder struct{ root *node }
+type Decoder struct {
+	root  *node
+	usual parts.Usual
+}
 
 // Other decodes a JSON value into a pointer.
 type Other func(data []byte, into any) error
@@ -25,7 +29,7 @@ type Other func(data []byte, into any) error
 func For(element reflect.Type, other Other) *Decoder {
 	b := builder{known: map[reflect.Type]*node{}, other: other}
 	if root := b.node(element); root.op == opStruct {
-		return &Decoder{root}
+		return &Decoder{root: root}
 	}
 	return nil
 }
@@ -46,6 +50,7 @@ const (
 	opStringMap  // map[~string]string
 	opQuantities // map[~string]resource.Quantity
 	opTime       // metav1.Time
+	opRaw        // a struct of the bytes themselves
 )
 
 // node describes a type.
@@ -58,6 +63,7 @@ type node struct {
 	usual  atomic.Int32  // length of a slice: that of the last one
 	fields []field       // of a struct
 	other  func(at unsafe.Pointer, raw []byte) error
+	shared uintptr // kind of its parts, zero if they are not shared
 }
 
 // field is a member of a struct, or of one that is embedded in it.
@@ -81,6 +87,7 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 	quantity        = reflect.TypeFor[resource.Quantity]()
 	timestamp       = reflect.TypeFor[metav1.Time]()
+	managed         = reflect.TypeFor[metav1.FieldsV1]()
 )
 
 // node describes t.
@@ -94,6 +101,8 @@ func (b builder) node(t reflect.Type) *node {
 	switch {
 	case t == timestamp:
 		n.op = opTime
+	case t == managed && managed.NumField() == 1 && managed.Field(0).Type == reflect.TypeFor[[]byte]():
+		n.op = opRaw // but with the build tag fieldsv1string
 	case t.Kind() != reflect.Pointer && pointer.Implements(jsonUnmarshaler):
 		n.other = func(at unsafe.Pointer, raw []byte) error {
 			return reflect.NewAt(t, at).Interface().(json.Unmarshaler).UnmarshalJSON(raw)
@@ -104,6 +113,7 @@ func (b builder) node(t reflect.Type) *node {
 	if n.op == opOther && n.other == nil {
 		n.other = func(at unsafe.Pointer, raw []byte) error { return b.other(raw, reflect.NewAt(t, at).Interface()) }
 	}
+	n.shared = n.kind()
 	return n
 }
 
