@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"net/http/httptest"
+	"strings"
 	"testing/synctest"
 	"time"
 
@@ -121,6 +123,86 @@ var _ = Describe("The controller", func() {
 	})
 })
 
+var _ = Describe("The end", func() {
+	// five pods for two workers
+	five := func() (r *rig, stop func(), release func()) {
+		r = newRig()
+		r.namespace("shop", "web")
+		r.create("shop/a", "shop/b", "shop/c", "shop/d", "shop/e")
+		release = r.wire.holdPatches()
+		_, stop = r.start(ops.Options{})
+		r.expectPatches()
+		return r, stop, release
+	}
+
+	bubble.It("waits for what is in the queue", func() {
+		r, stop, release := five()
+		time.AfterFunc(grace/2, release)
+		began := time.Now()
+		stop()
+		Expect(time.Since(began)).To(Equal(grace / 2))
+		patches, _ := r.wire.taken() // events may be lost in the end
+		Expect(patches).To(ConsistOf("shop/a", "shop/b", "shop/c", "shop/d", "shop/e"))
+	})
+
+	bubble.It("does not wait for long if the server does not answer", func() {
+		r, stop, _ := five()
+		began := time.Now()
+		stop()
+		Expect(time.Since(began)).To(Equal(grace))
+		r.expectPatches()
+		r.start(ops.Options{}) // which could go on
+	})
+})
+
+var _ = Describe("Diagnostics", func() {
+	bubble.It("show the informers and what was written, as long as the controller runs", func() {
+		r := newRig()
+		r.namespace("shop", "web")
+		r.create("shop/a", "shop/b")
+		p, stop := r.start(ops.Options{})
+		get := func(path string) (status int, body string) {
+			answer := httptest.NewRecorder()
+			p.diagnostics().ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
+			return answer.Code, answer.Body.String()
+		}
+		_, body := get("/metrics")
+		Expect(body).To(ContainSubstring(`podlabeler_patches_total{result="written"} 2`))
+		Expect(body).To(ContainSubstring(`workqueue_adds_total{name="podlabeler"} `))
+		Expect(strings.Count(body, "\ninformer_store_resource_version{")).To(Equal(2))
+		_, body = get("/informers")
+		Expect(body).To(And(ContainSubstring(`"name": "*v1.Pod"`), ContainSubstring(`"name": "*v1.Namespace"`)))
+		status, _ := get("/readyz")
+		Expect(status).To(Equal(200))
+
+		stop()
+		status, body = get("/readyz")
+		Expect(status).To(Equal(503))
+		Expect(body).To(ContainSubstring("waiting for the lease"))
+		_, body = get("/metrics")
+		Expect(body).NotTo(ContainSubstring("\ninformer_store_resource_version{"))
+		Expect(body).To(ContainSubstring(`podlabeler_patches_total{result="written"} 2`))
+	})
+})
+
+var _ = Describe("The demonstration", func() {
+	bubble.It("keeps the controller busy, and ends with every pod in order", func() {
+		r := newRig()
+		p, _ := r.start(ops.Options{})
+		ctx, stop := context.WithTimeout(bubble.Context(), time.Minute+time.Second)
+		defer stop()
+		demo(ctx, r.server.Config(), p.log)
+		patches, _ := r.wire.taken()
+		Expect(len(patches)).To(BeNumerically(">", 20))
+		for key, team := range r.teams() {
+			namespace, _, _ := strings.Cut(key, "/")
+			obj, err := r.users.CoreV1().Namespaces().Get(bubble.Context(), namespace, metav1.GetOptions{})
+			Expect(err).NotTo(HaveOccurred())
+			Expect(team).To(Equal(obj.Labels[teamLabel]), key)
+		}
+	})
+})
+
 var _ = Describe("A disconnect", func() {
 	for _, history := range []struct {
 		name      string
@@ -175,6 +257,63 @@ var _ = Describe("A restart", func() {
 		r.start(ops.Options{})
 		time.Sleep(quiet)
 		r.expectPatches("shop/b", "shop/c")
+	})
+
+	bubble.It("of the server that comes back empty leaves nothing behind of what was", func() {
+		r := newRig()
+		r.namespace("shop", "web")
+		r.create("shop/a", "shop/b")
+		p, _ := r.start(ops.Options{})
+		r.expectPatches("shop/a", "shop/b")
+
+		Expect(r.server.Close()).To(Succeed())
+		time.Sleep(time.Minute)
+		r.newServer()
+		time.Sleep(quiet)
+		r.expectPatches()
+		Expect(p.current.Load().watched[0].Snapshot().Len()).To(BeZero())
+		r.namespace("shop", "sales")
+		r.create("shop/a", "shop/c")
+		r.expectPatches("shop/a", "shop/c")
+		time.Sleep(quiet)
+		r.expectPatches()
+		Expect(r.teams()).To(Equal(map[string]string{"shop/a": "sales", "shop/c": "sales"}))
+	})
+
+	bubble.It("of the server with all that it had costs no patch but of what is new", func() {
+		r := newRig()
+		r.namespace("shop", "web")
+		r.create("shop/a", "shop/b")
+		r.start(ops.Options{})
+		r.expectPatches("shop/a", "shop/b")
+
+		version, err := r.server.ResourceVersion(bubble.Context())
+		Expect(err).NotTo(HaveOccurred())
+		Expect(r.server.Restore(bubble.Context(), version)).To(Succeed())
+		time.Sleep(quiet)
+		r.expectPatches()
+		r.create("shop/c")
+		r.expectPatches("shop/c")
+	})
+
+	bubble.It("of the server from a backup has what was lost done again, once", func() {
+		r := newRig()
+		r.namespace("shop", "web")
+		r.create("shop/a", "shop/b")
+		version, err := r.server.ResourceVersion(bubble.Context())
+		Expect(err).NotTo(HaveOccurred())
+		r.start(ops.Options{})
+		r.create("shop/lost")
+		r.expectPatches("shop/a", "shop/b", "shop/lost")
+
+		repair := r.cut()
+		Expect(r.server.Restore(bubble.Context(), version)).To(Succeed())
+		time.Sleep(time.Minute)
+		repair()
+		Expect(r.teams()).To(Equal(map[string]string{"shop/a": "", "shop/b": ""}))
+		time.Sleep(quiet)
+		r.expectPatches("shop/a", "shop/b")
+		Expect(r.teams()).To(Equal(map[string]string{"shop/a": "web", "shop/b": "web"}))
 	})
 })
 

@@ -59,6 +59,7 @@ type wire struct {
 	refuses atomic.Bool // no patch of a pod gets through
 
 	mu      sync.Mutex
+	held    chan struct{} // nil, or closed when patches of pods get through again
 	late    chan struct{} // nil, or closed when what watches of pods send gets through again
 	patches []string      // keys of the pods that were patched, as the server was asked
 	events  int           // that were created
@@ -70,6 +71,9 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	patch := r.Method == http.MethodPatch && len(parts) == 7 && parts[5] == "pods"
 	if w.down.Load() || patch && w.refuses.Load() {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}
+	if err := w.hold(r.Context(), patch); err != nil {
+		return nil, err
 	}
 	w.mu.Lock()
 	switch {
@@ -84,6 +88,31 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		answer.Body = &delayed{ReadCloser: answer.Body, wire: w}
 	}
 	return answer, err
+}
+
+// hold waits while patches are held.
+func (w *wire) hold(ctx context.Context, patch bool) error {
+	w.mu.Lock()
+	held := w.held
+	w.mu.Unlock()
+	if !patch || held == nil {
+		return nil
+	}
+	select {
+	case <-held:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// holdPatches lets no patch through until the returned function is called.
+func (w *wire) holdPatches() (release func()) {
+	held := make(chan struct{})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = held
+	return func() { close(held) }
 }
 
 // delayed is the body of a watch that may be late.
