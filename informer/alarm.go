@@ -77,7 +77,7 @@ func (i *Informer[T]) tick() {
 	synced, due := i.state.Load().synced, false
 	i.mu.Lock()
 	run := i.run
-	for _, c := range i.cursors {
+	for c := range i.cursors.all() {
 		reg := c.reg
 		if late, in := reg.late(); late {
 			slow = append(slow, reg)

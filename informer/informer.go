@@ -97,7 +97,7 @@ type Informer[T Object] struct {
 	ended    chan struct{}
 	since    time.Time // of the last start or end of a run
 	started  bool      // ever
-	cursors  []*cursor[T]
+	cursors  roster[T]
 	nameless int // handlers that got a generated name
 }
 
@@ -233,7 +233,7 @@ func (i *Informer[T]) beginLocked(ctx context.Context) *run[T] {
 	}
 	i.started, i.since = true, time.Now()
 	i.alarm.open(i.tick)
-	for _, c := range i.cursors {
+	for c := range i.cursors.all() {
 		i.start(c)
 	}
 	i.watchCalls(i.since)
@@ -244,7 +244,7 @@ func (i *Informer[T]) beginLocked(ctx context.Context) *run[T] {
 func (i *Informer[T]) stopHandlers(r *run[T]) {
 	r.handlers.Stop()
 	i.mu.Lock()
-	for _, c := range i.cursors { // later ones were not started
+	for c := range i.cursors.all() { // later ones were not started
 		c.reg.wake()
 	}
 	i.mu.Unlock()
@@ -271,7 +271,7 @@ func (i *Informer[T]) release() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.run, i.leased, i.since = nil, nil, time.Now()
-	for _, c := range i.cursors {
+	for c := range i.cursors.all() {
 		c.reg.resyncDue = time.Time{}
 		c.reg.resyncAt.Store(0)
 	}

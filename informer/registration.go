@@ -33,6 +33,7 @@ type Registration struct {
 	again      atomic.Int64 // calls left of the resync in progress
 
 	// Guarded by the Informer's mu.
+	place     int       // in the roster
 	resyncDue time.Time // zero: not scheduled, or under way
 	deep      bool      // reported as far behind
 

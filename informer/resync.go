@@ -30,7 +30,7 @@ func (i *Informer[T]) startResyncs() {
 	now := time.Now()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for _, c := range i.cursors {
+	for c := range i.cursors.all() {
 		i.scheduleResync(c.reg, now)
 	}
 }
@@ -50,7 +50,7 @@ func (i *Informer[T]) assignResyncs(batch *node[T], next *published[T]) {
 	now := time.Now()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for _, c := range i.cursors {
+	for c := range i.cursors.all() {
 		if reg := c.reg; !reg.resyncDue.IsZero() && !reg.resyncDue.After(now) {
 			reg.resyncDue = time.Time{}
 			reg.resyncAt.Store(next.seq)

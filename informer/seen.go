@@ -112,8 +112,8 @@ func (i *Informer[T]) HandlersSeen() string {
 func (i *Informer[T]) registrations() []*Registration {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	regs := make([]*Registration, 0, len(i.cursors))
-	for _, c := range i.cursors {
+	regs := make([]*Registration, 0, i.cursors.len())
+	for c := range i.cursors.all() {
 		regs = append(regs, c.reg)
 	}
 	return regs

@@ -86,7 +86,7 @@ func (i *Informer[T]) checkDepths(end int64) {
 	deepest := 0
 	i.mu.Lock()
 	run := i.run
-	for _, c := range i.cursors {
+	for c := range i.cursors.all() {
 		depth := c.reg.Depth()
 		deepest = max(deepest, depth)
 		switch {

@@ -149,7 +149,7 @@ func (i *Informer[T]) Status() Status {
 	default:
 		s.Phase, s.Since = reflector.Initial, i.since
 	}
-	for _, c := range i.cursors {
+	for c := range i.cursors.all() {
 		s.Handlers = append(s.Handlers, c.reg.status())
 	}
 	return s
