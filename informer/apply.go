@@ -125,17 +125,17 @@ func (i *Informer[T]) applyRounds(ctx context.Context, r *run[T]) {
 // the notices.
 func (i *Informer[T]) write(decide func(*published[T]) outcome[T]) {
 	popped := i.processing.now()
-	i.publish(decide)
+	found := i.publish(decide)
 	i.processing.observe(i.processing.now() - popped)
 	if i.detector != nil {
-		i.detector.settle()
+		i.detector.settle(found)
 	}
 }
 
-// publish is write without what follows. The token is given back, and what the
-// index has published is told, also if what it calls, Edit's function or one of an
-// index, panics or ends the goroutine.
-func (i *Informer[T]) publish(decide func(*published[T]) outcome[T]) {
+// publish is write without what follows, and returns the mutations to report. The
+// token is given back, and what the index has published is told, also if what it
+// calls, Edit's function or one of an index, panics or ends the goroutine.
+func (i *Informer[T]) publish(decide func(*published[T]) outcome[T]) (found []*Mutation) {
 	i.writing <- struct{}{}
 	defer func() { <-i.writing }()
 	state := i.state.Load()
@@ -146,10 +146,10 @@ func (i *Informer[T]) publish(decide func(*published[T]) outcome[T]) {
 	}
 	vanished := out.vanished && state.synced
 	if len(out.changes) == 0 && syncAt < 0 && !out.resync && !vanished && out.resourceVersion == state.snapshot.ResourceVersion() {
-		return
+		return nil
 	}
 	if i.detector != nil {
-		i.detector.protect(state.snapshot, &out)
+		found = i.detector.protect(state.snapshot, &out)
 	}
 	defer func() {
 		if snapshot := i.index.Snapshot(); snapshot != state.snapshot {
@@ -157,6 +157,7 @@ func (i *Informer[T]) publish(decide func(*published[T]) outcome[T]) {
 		}
 	}()
 	i.index.Apply(out.changes, out.resourceVersion) // keeps no changes
+	return found
 }
 
 // tell makes public that out led from state to snapshot, and wakes the handlers.

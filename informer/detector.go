@@ -26,8 +26,7 @@ type detector[T Object] struct {
 	informer string
 	report   func(*Mutation) // called without any lock held
 
-	found   []*Mutation // by the apply loop, not reported yet
-	checked time.Time   // everything
+	checked time.Time // everything
 
 	mu     sync.Mutex // guards the rest
 	serial uint64
@@ -56,17 +55,17 @@ func addressOf[T Object](obj T) *byte {
 
 // protect checks what a batch takes out of the cache, and everything if it is time
 // to, and copies what the batch brings, all of it before anybody is told of the
-// batch. What it finds, settle reports.
-func (d *detector[T]) protect(before *indexer.Snapshot[T], out *outcome[T]) {
+// batch. What it finds is for settle to report.
+func (d *detector[T]) protect(before *indexer.Snapshot[T], out *outcome[T]) (found []*Mutation) {
 	if now := time.Now(); now.Sub(d.checked) >= checkPeriod {
 		d.checked = now
-		d.found = d.checkAll("at a regular check")
+		found = d.checkAll("at a regular check")
 	}
 	for k := range out.changes {
 		change := &out.changes[k]
-		if old, found := before.Get(change.Key); found {
+		if old, known := before.Get(change.Key); known {
 			if m := d.check(d.find(old), old, nil, "on leaving the cache"); m != nil {
-				d.found = append(d.found, m)
+				found = append(found, m)
 			}
 		}
 		if !change.Delete {
@@ -78,6 +77,7 @@ func (d *detector[T]) protect(before *indexer.Snapshot[T], out *outcome[T]) {
 			d.add(n.key, n.obj) // the last state may never have been cached
 		}
 	}
+	return found
 }
 
 // add makes a copy of obj, unless there is one. An object whose copy is not equal
@@ -162,10 +162,8 @@ func (d *detector[T]) leave(reg *Registration, obj T) {
 	}
 }
 
-// settle reports what protect found. To be called with nothing held.
-func (d *detector[T]) settle() {
-	found := d.found
-	d.found = nil
+// settle reports what was found. To be called with nothing held.
+func (d *detector[T]) settle(found []*Mutation) {
 	for _, m := range found {
 		d.report(m)
 	}
@@ -173,8 +171,7 @@ func (d *detector[T]) settle() {
 
 // end checks everything for the last time in a run.
 func (d *detector[T]) end() {
-	d.found = d.checkAll("at the end of Run")
-	d.settle()
+	d.settle(d.checkAll("at the end of Run"))
 }
 
 // checkAll checks everything that anybody can see.

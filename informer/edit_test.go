@@ -3,6 +3,7 @@ package informer
 import (
 	"runtime"
 	"testing"
+	"testing/synctest"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -139,5 +140,32 @@ func TestSyncedIsClosedByTheFirstListForGood(t *testing.T) {
 		}
 		r.start()
 		r.expect(h)
+	})
+}
+
+func TestEditsAndEventsLookForMutationsAtTheSameTime(t *testing.T) {
+	bubble(t, Options[*thing]{DetectMutations: true}, func(t *testing.T, r *rig) {
+		r.from.set("a")
+		r.start()
+		r.expectCache()
+		entered, release := make(chan struct{}), make(chan struct{})
+		edited := make(chan struct{})
+		go func() {
+			defer close(edited)
+			r.Edit(func(s *indexer.Snapshot[*thing]) ([]indexer.Change[*thing], string) {
+				close(entered)
+				<-release
+				return []indexer.Change[*thing]{{Key: "b", Object: b1}}, s.ResourceVersion()
+			})
+		}()
+		<-entered
+		r.from.set("c") // waits for the edit
+		synctest.Wait()
+		close(release)
+		<-edited
+		synctest.Wait()
+		if n := r.Snapshot().Len(); n != 3 {
+			t.Errorf("%d objects, want 3", n)
+		}
 	})
 }
