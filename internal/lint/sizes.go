@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"regexp"
 	"slices"
 )
 
@@ -123,14 +124,21 @@ func ownLines(file *File, function ast.Node, apart []*ast.FuncLit) int {
 	return lines
 }
 
+// signatureComment marks a function whose parameters somebody else has chosen.
+var signatureComment = regexp.MustCompile(`^//\s?signature: *\S`)
+
 // manyParameters finds functions, methods and function types with too many
-// parameters. The receiver is none.
+// parameters. The receiver is none. A function with a signature comment takes what
+// it takes.
 func manyParameters(p *Package) []Finding {
 	var found []Finding
 	for _, file := range p.Files {
 		ast.Inspect(file.AST, func(n ast.Node) bool {
+			if f, ok := n.(*ast.FuncDecl); ok && hasComment(f.Doc, signatureComment) {
+				return false
+			}
 			if f, ok := n.(*ast.FuncType); ok && f.Params.NumFields() > maxParameters {
-				found = append(found, file.at(start(f), "pass a struct with named fields",
+				found = append(found, file.at(start(f), "pass a struct with named fields; mark a function that stands in for another's with a comment // signature: whose",
 					"%d parameters, at most %d", f.Params.NumFields(), maxParameters))
 			}
 			return true

@@ -37,6 +37,8 @@ func TestManyParameters(t *testing.T) {
 		{"five and a receiver", one("p/x.go", "package p\nfunc (x T) g(a, b, c int, d string, e ...int) {}\n"), nil},
 		{"six", one("p/x.go", "package p\nfunc g(a, b, c int, d string, e, f int) {}\n"), []string{"p/x.go:2: " + what}},
 		{"six without names", one("p/x.go", "package p\ntype F func(int, int, int, int, int, int)\n"), []string{"p/x.go:2: " + what}},
+		{"six that another has chosen", one("p/x.go", "package p\n\n// G is.\n//\n// signature: that of q.G\nfunc G(a, b, c int, d string, e, f int) {}\n"), nil},
+		{"six for no reason", one("p/x.go", "package p\n\n// signature:\nfunc G(a, b, c int, d string, e, f int) {}\n"), []string{"p/x.go:4: " + what}},
 		{"in an interface", one("p/x.go", "package p\ntype I interface {\n\tM(a, b, c, d, e, f int)\n}\n"), []string{"p/x.go:3: " + what}},
 		{"in a literal", one("p/x_test.go", "package p\nvar f = func(a, b, c, d, e, f int) {}\n"), []string{"p/x_test.go:2: " + what}},
 	})
