@@ -22,17 +22,18 @@ type run[T Object] struct {
 	// interrupt ends the receiving; exited, if set, is why.
 	interrupt context.CancelFunc
 	exited    atomic.Pointer[error]
+	told      Instruments // nil: nobody
 }
 
 // newRun makes a run with empty queues, to which the sinks write from now on.
 func (i *Informer[T]) newRun(handlers *worker.Group, log klog.Logger) *run[T] {
-	r := &run[T]{closed: make(chan struct{}), handlers: handlers, log: log}
+	r := &run[T]{closed: make(chan struct{}), handlers: handlers, log: log, told: i.instruments}
 	if i.union != nil {
 		r.arrived = make(chan struct{}, 1)
 	}
 	for _, p := range i.parts {
 		queue := deltafifo.New[T](deltafifo.Options{MaxPending: i.maxPending})
-		p.sink.attach(queue, r.arrived)
+		p.sink.attach(queue, r.pushed)
 		r.queues = append(r.queues, queue)
 	}
 	return r
@@ -49,7 +50,34 @@ func (r *run[T]) close() {
 // resync queues a due resync behind what has arrived.
 func (r *run[T]) resync() {
 	r.queues[0].Resync()
+	r.pushed()
+}
+
+// pushed is called when something was queued.
+func (r *run[T]) pushed() {
 	signal(r.arrived)
+	r.count()
+}
+
+// count tells how much is queued. The last to tell it, of several at a time, is right.
+func (r *run[T]) count() {
+	if r.told == nil {
+		return
+	}
+	for depth, again := r.depth(), true; again; {
+		r.told.Queued(depth)
+		now := r.depth()
+		depth, again = now, now != depth
+	}
+}
+
+// depth is the number of deltas that wait for the cache.
+func (r *run[T]) depth() int {
+	depth := 0
+	for _, queue := range r.queues {
+		depth += queue.Len()
+	}
+	return depth
 }
 
 // signal leaves a token in c, if c exists and has none.
@@ -63,10 +91,9 @@ func signal(c chan<- struct{}) {
 // pending tells how many deltas wait for the cache, and for how long.
 func (r *run[T]) pending() (depth int, age time.Duration) {
 	for _, queue := range r.queues {
-		depth += queue.Len()
 		age = max(age, queue.OldestAge())
 	}
-	return depth, age
+	return r.depth(), age
 }
 
 // apply moves what arrives to the cache until the queues are closed and empty.
@@ -83,7 +110,7 @@ func (i *Informer[T]) apply(ctx context.Context, r *run[T]) {
 		if err != nil {
 			return
 		}
-		i.write(func(p *published[T]) outcome[T] { return d.diff(p.snapshot, batch, !p.synced) })
+		i.process(r, func(p *published[T]) outcome[T] { return d.diff(p.snapshot, batch, !p.synced) })
 		clear(batch) // keep no object alive while waiting
 		d.release()
 	}
@@ -112,7 +139,7 @@ func (i *Informer[T]) applyRounds(ctx context.Context, r *run[T]) {
 			continue
 		}
 		i.union.torn = true // until it is in the cache
-		i.write(func(p *published[T]) outcome[T] { return i.union.round(p.snapshot, batches, !p.synced) })
+		i.process(r, func(p *published[T]) outcome[T] { return i.union.round(p.snapshot, batches, !p.synced) })
 		i.union.torn = false
 		for k := range batches {
 			clear(batches[k])
@@ -121,15 +148,26 @@ func (i *Informer[T]) applyRounds(ctx context.Context, r *run[T]) {
 	}
 }
 
+// process is write for what was taken from the queues of a run.
+func (i *Informer[T]) process(r *run[T], decide func(*published[T]) outcome[T]) {
+	r.count()
+	took := i.write(decide)
+	if r.told != nil {
+		r.told.Processed(took)
+	}
+}
+
 // write publishes what decide makes of the newest state: the index first, then
-// the notices.
-func (i *Informer[T]) write(decide func(*published[T]) outcome[T]) {
+// the notices. It returns how long that took.
+func (i *Informer[T]) write(decide func(*published[T]) outcome[T]) (took time.Duration) {
 	popped := i.processing.now()
 	found := i.publish(decide)
-	i.processing.observe(i.processing.now() - popped)
+	took = i.processing.now() - popped
+	i.processing.observe(took)
 	if i.detector != nil {
 		i.detector.settle(found)
 	}
+	return took
 }
 
 // publish is write without what follows, and returns the mutations to report. The
@@ -170,6 +208,9 @@ func (i *Informer[T]) tell(state *published[T], snapshot *indexer.Snapshot[T], o
 		i.assignResyncs(state.tail, next)
 	}
 	i.state.Store(next)
+	if i.instruments != nil {
+		i.instruments.Stored(snapshot.ResourceVersion())
+	}
 	noteDeletions(&i.deletions, out.notices)
 	if syncAt >= 0 && !i.hasSynced() {
 		close(i.first)

@@ -58,6 +58,9 @@ type Options[T Object] struct {
 	// as client-go's informer does, instead of a delete and an add. A DELETED event
 	// then ends whatever has the key. Not for joined Informers.
 	NewUIDUpdates bool
+	// Instruments, if set, is told of each piece of work, for metrics that cannot be
+	// read from Status when they are asked for. Nil costs nothing.
+	Instruments Instruments
 	// Reflector configures how the collection is listed and watched. Its Name
 	// is taken from here if empty.
 	Reflector reflector.Options
@@ -81,6 +84,7 @@ type Informer[T Object] struct {
 	processing    latency
 	deletions     recent[Deletion]
 	detector      *detector[T] // nil: off
+	instruments   Instruments  // nil: none
 
 	// state is what readers and new handlers start from. Written by whoever
 	// holds the token in writing: the apply loop, AddIndex, or the end of Run.
@@ -133,16 +137,17 @@ func newCache[T Object](options *Options[T]) (*Informer[T], error) {
 		return nil, fmt.Errorf("informer %q: %w: MaxPending is negative", options.Name, ErrInvalidOptions)
 	}
 	i := &Informer[T]{
-		name:       options.Name,
-		serial:     serials.Add(1),
-		maxPending: options.MaxPending,
-		newUID:     options.NewUIDUpdates,
-		first:      make(chan struct{}),
-		writing:    make(chan struct{}, 1),
-		ended:      make(chan struct{}),
-		since:      time.Now(),
-		processing: latency{base: time.Now()},
-		detector:   newDetector(options),
+		name:        options.Name,
+		serial:      serials.Add(1),
+		maxPending:  options.MaxPending,
+		newUID:      options.NewUIDUpdates,
+		first:       make(chan struct{}),
+		writing:     make(chan struct{}, 1),
+		ended:       make(chan struct{}),
+		since:       time.Now(),
+		processing:  latency{base: time.Now()},
+		detector:    newDetector(options),
+		instruments: options.Instruments,
 	}
 	var err error
 	i.index, err = indexer.New(indexer.Options[T]{

@@ -27,7 +27,7 @@ type feeder interface {
 
 // inlet is a sink of any type.
 type inlet[T Object] interface {
-	attach(queue *deltafifo.Queue[T], arrived chan<- struct{})
+	attach(queue *deltafifo.Queue[T], pushed func())
 	trouble() *failures
 }
 

@@ -13,7 +13,7 @@ import (
 // reflector's goroutine; failures may be read by anyone.
 type sink[S, T Object] struct {
 	queue     *deltafifo.Queue[T]
-	arrived   chan<- struct{}
+	pushed    func()             // called whenever something was queued
 	transform func(S) (T, error) // nil: S is T, and objects stay as they are
 	failures  failures
 	cached    func() *indexer.Snapshot[T] // the newest
@@ -26,10 +26,10 @@ type sink[S, T Object] struct {
 	length  int // of the last list: most are about as long as the one before
 }
 
-// attach makes queue the one to write to, for a new run; arrived, if not nil, is
-// to be signalled whenever something was.
-func (s *sink[S, T]) attach(queue *deltafifo.Queue[T], arrived chan<- struct{}) {
-	s.queue, s.arrived = queue, arrived
+// attach makes queue the one to write to, for a new run; pushed is to be called
+// whenever something was.
+func (s *sink[S, T]) attach(queue *deltafifo.Queue[T], pushed func()) {
+	s.queue, s.pushed = queue, pushed
 }
 
 // trouble tells of the objects that could not be transformed.
@@ -75,7 +75,7 @@ func (s *sink[S, T]) EndReplace(resourceVersion string) {
 	} else {
 		s.queue.Replace(items, resourceVersion)
 	}
-	signal(s.arrived)
+	s.pushed()
 }
 
 // AbortReplace forgets what was collected.
@@ -132,7 +132,7 @@ func (s *sink[S, T]) upsert(received S, enqueue func(key string, obj T, resource
 	} else {
 		enqueue(key, obj, resourceVersion)
 	}
-	signal(s.arrived)
+	s.pushed()
 }
 
 // Delete queues a deletion; received is the last state. If it cannot be
@@ -145,14 +145,14 @@ func (s *sink[S, T]) Delete(received S) {
 		s.failures.count()
 	}
 	s.queue.Delete(key, obj, resourceVersion)
-	signal(s.arrived)
+	s.pushed()
 }
 
 // Bookmark queues the news that the collection is unchanged up to
 // resourceVersion.
 func (s *sink[S, T]) Bookmark(resourceVersion string) {
 	s.queue.Bookmark(resourceVersion)
-	signal(s.arrived)
+	s.pushed()
 }
 
 // keyOf is "namespace/name", or "name" for an object without a namespace.

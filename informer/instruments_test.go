@@ -1,0 +1,94 @@
+package informer
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listwatch/listwatch/indexer"
+)
+
+// dials are Instruments that keep what they were told.
+type dials struct {
+	mu        sync.Mutex
+	queued    int
+	processed int
+	stored    []string
+}
+
+func (d *dials) Queued(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.queued = n
+}
+
+func (d *dials) Processed(time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.processed++
+}
+
+func (d *dials) Stored(resourceVersion string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stored = append(d.stored, resourceVersion)
+}
+
+// String waits until nothing moves any more.
+func (d *dials) String() string {
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return fmt.Sprint(d.queued, " queued, ", d.processed, " processed, stored ", d.stored)
+}
+
+func TestInstrumentsAreToldOfEachPieceOfWork(t *testing.T) {
+	d := &dials{}
+	bubble(t, Options[*thing]{Instruments: d}, func(t *testing.T, r *rig) {
+		expect := func(want string) {
+			t.Helper()
+			if got := d.String(); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+		r.from.set("a") // at 2
+		r.start()
+		r.expectCache()
+		expect("0 queued, 1 processed, stored [2]")
+		r.from.set("b")
+		r.expectCache()
+		expect("0 queued, 2 processed, stored [2 3]")
+		r.Edit(func(s *indexer.Snapshot[*thing]) ([]indexer.Change[*thing], string) {
+			return []indexer.Change[*thing]{{Key: "b", Delete: true}}, s.ResourceVersion()
+		})
+		expect("0 queued, 2 processed, stored [2 3 3]")
+
+		entered, release := make(chan struct{}), make(chan struct{})
+		go r.Edit(func(s *indexer.Snapshot[*thing]) ([]indexer.Change[*thing], string) {
+			close(entered)
+			<-release
+			return nil, s.ResourceVersion() // nothing, which is not told
+		})
+		<-entered // the next batch is taken, and waits to be written
+		r.from.set("c")
+		synctest.Wait()
+		r.from.set("d")
+		r.from.set("e")
+		expect("2 queued, 2 processed, stored [2 3 3]")
+		close(release)
+		expect("0 queued, 4 processed, stored [2 3 3 4 6]")
+	})
+}
+
+func TestInstrumentsCountTheDeltasOfAllParts(t *testing.T) {
+	d := &dials{}
+	joined(t, []string{"x", "y"}, Options[*thing]{Instruments: d}, func(t *testing.T, r *joinedRig) {
+		r.start()
+		synctest.Wait()
+		if got := d.String(); d.queued != 0 || d.processed == 0 || len(d.stored) == 0 {
+			t.Error("got", got)
+		}
+	})
+}
