@@ -93,8 +93,12 @@ func (c collection) of(clientset any, namespace string) reflect.Value {
 	if c.namespaced {
 		in = []reflect.Value{reflect.ValueOf(namespace)}
 	}
-	group := reflect.ValueOf(clientset).MethodByName(c.group).Call(nil)[0]
-	return reflect.ValueOf(group.Interface()).MethodByName(c.resource).Call(in)[0]
+	return reflect.ValueOf(c.groupOf(clientset)).MethodByName(c.resource).Call(in)[0]
+}
+
+// groupOf is the client of the collection's group, as client.CoreV1().
+func (c collection) groupOf(clientset any) any {
+	return reflect.ValueOf(clientset).MethodByName(c.group).Call(nil)[0].Interface()
 }
 
 // listWatch lists and watches the collection through a clientset.

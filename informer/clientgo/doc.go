@@ -13,7 +13,8 @@
 //
 // The contract of cache.SharedIndexInformer of client-go v0.37, all of it but for
 // what is listed below: handlers and registrations, which cache.ShutDownEventHandler
-// also takes; resync periods and their rules; the transform, which may return
+// also takes; metrics under the identifier of the options, made by their provider or
+// that of the process; resync periods and their rules; the transform, which may return
 // anything that has metadata; watch error handlers; one run, after which handlers
 // and indexes are refused and the store can still be read; indexes before and after
 // the start; a store that may be written to, and takes transactions. A handler is
@@ -54,8 +55,9 @@
 //   - A handler that was registered before the store was written to by hand, and the
 //     informer started after that, is told of the written objects as of known ones;
 //     one that was registered after it gets them as initial adds.
-//   - Identifier and InformerMetricsProvider of the options are not used: give the
-//     Informer of Of to package informermetrics, which has client-go's metrics too.
+//   - A generated factory with a fake client has no metrics for registered types, since
+//     such a client does not know their versions. Package informermetrics has the same
+//     metrics, and many more, of any Informer (see Of).
 //   - The feature gates AtomicFIFO, InOrderInformers and UnlockWhileProcessingFIFO
 //     have no meaning. WatchListClient has. KUBE_CACHE_MUTATION_DETECTOR turns on our
 //     detector.

@@ -31,37 +31,80 @@ func NewDynamicSharedInformerFactory(client dynamic.Interface, defaultResync tim
 // with our informers.
 func NewFilteredDynamicSharedInformerFactory(client dynamic.Interface, defaultResync time.Duration, namespace string, tweakListOptions dynamicinformer.TweakListOptionsFunc) dynamicinformer.DynamicSharedInformerFactory {
 	return newGenericFactory(func(gvr schema.GroupVersionResource) informers.GenericInformer {
-		lw := tweaking(client.Resource(gvr).Namespace(namespace), client, tweakListOptions)
-		g := newGeneric(lw, &unstructured.Unstructured{}, gvr, defaultResync)
-		g.lister = dynamiclister.NewRuntimeObjectShim(dynamiclister.New(g.informer.GetIndexer(), gvr))
-		return g
+		return NewFilteredDynamicInformer(client, gvr, namespace, defaultResync, byNamespace(), tweakListOptions)
 	})
+}
+
+// NewFilteredDynamicInformer is dynamicinformer's function of that name with our
+// informer.
+//
+// signature: dynamicinformer's
+func NewFilteredDynamicInformer(client dynamic.Interface, gvr schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers cache.Indexers, tweakListOptions dynamicinformer.TweakListOptionsFunc) informers.GenericInformer {
+	g := &generic{informer: NewSharedIndexInformerWithOptions(
+		tweaking(client.Resource(gvr).Namespace(namespace), client, tweakListOptions), &unstructured.Unstructured{},
+		cache.SharedIndexInformerOptions{ResyncPeriod: resyncPeriod, ObjectDescription: gvr.String(), Indexers: indexers},
+	)}
+	g.lister = dynamiclister.NewRuntimeObjectShim(dynamiclister.New(g.informer.GetIndexer(), gvr))
+	return g
 }
 
 // NewMetadataSharedInformerFactory is metadatainformer.NewSharedInformerFactory with
 // our informers.
 func NewMetadataSharedInformerFactory(client metadata.Interface, defaultResync time.Duration) metadatainformer.SharedInformerFactory {
-	return NewFilteredMetadataSharedInformerFactory(client, defaultResync, metav1.NamespaceAll, nil)
+	return NewMetadataSharedInformerFactoryWithOptions(client, defaultResync)
 }
 
 // NewFilteredMetadataSharedInformerFactory is
-// metadatainformer.NewFilteredSharedInformerFactory with our informers. For a transform
-// see SetTransform of each.
+// metadatainformer.NewFilteredSharedInformerFactory with our informers.
 func NewFilteredMetadataSharedInformerFactory(client metadata.Interface, defaultResync time.Duration, namespace string, tweakListOptions metadatainformer.TweakListOptionsFunc) metadatainformer.SharedInformerFactory {
 	return newGenericFactory(func(gvr schema.GroupVersionResource) informers.GenericInformer {
-		lw := tweaking(client.Resource(gvr).Namespace(namespace), client, tweakListOptions)
-		g := newGeneric(lw, &metav1.PartialObjectMetadata{}, gvr, defaultResync)
-		g.lister = metadatalister.NewRuntimeObjectShim(metadatalister.New(g.informer.GetIndexer(), gvr))
+		return NewFilteredMetadataInformer(client, gvr, namespace, defaultResync, byNamespace(), tweakListOptions)
+	})
+}
+
+// MetadataOption is an option of NewMetadataSharedInformerFactoryWithOptions.
+type MetadataOption func(*metadataOptions)
+
+// metadataOptions are all that there are.
+type metadataOptions struct{ transform cache.TransformFunc }
+
+// WithTransform is metadatainformer.WithTransform: a transform of all informers.
+func WithTransform(transform cache.TransformFunc) MetadataOption {
+	return func(o *metadataOptions) { o.transform = transform }
+}
+
+// NewMetadataSharedInformerFactoryWithOptions is
+// metadatainformer.NewSharedInformerFactoryWithOptions with our informers. That
+// package's options cannot be given to another's factory: WithTransform of this one
+// takes the place of its only one.
+func NewMetadataSharedInformerFactoryWithOptions(client metadata.Interface, defaultResync time.Duration, options ...MetadataOption) metadatainformer.SharedInformerFactory {
+	var chosen metadataOptions
+	for _, option := range options {
+		option(&chosen)
+	}
+	return newGenericFactory(func(gvr schema.GroupVersionResource) informers.GenericInformer {
+		g := NewFilteredMetadataInformer(client, gvr, metav1.NamespaceAll, defaultResync, byNamespace(), nil)
+		_ = g.Informer().SetTransform(chosen.transform) // fails only after the start
 		return g
 	})
 }
 
-// newGeneric makes the informer of a resource and its indexer's lister.
-func newGeneric(lw cache.ListerWatcher, example runtime.Object, gvr schema.GroupVersionResource, resync time.Duration) *generic {
-	return &generic{informer: NewSharedIndexInformerWithOptions(lw, example, cache.SharedIndexInformerOptions{
-		ResyncPeriod: resync, ObjectDescription: gvr.String(),
-		Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
-	})}
+// NewFilteredMetadataInformer is metadatainformer's function of that name with our
+// informer.
+//
+// signature: metadatainformer's
+func NewFilteredMetadataInformer(client metadata.Interface, gvr schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers cache.Indexers, tweakListOptions metadatainformer.TweakListOptionsFunc) informers.GenericInformer {
+	g := &generic{informer: NewSharedIndexInformerWithOptions(
+		tweaking(client.Resource(gvr).Namespace(namespace), client, tweakListOptions), &metav1.PartialObjectMetadata{},
+		cache.SharedIndexInformerOptions{ResyncPeriod: resyncPeriod, ObjectDescription: gvr.String(), Indexers: indexers},
+	)}
+	g.lister = metadatalister.NewRuntimeObjectShim(metadatalister.New(g.informer.GetIndexer(), gvr))
+	return g
+}
+
+// byNamespace is the index that listers need, and informers of factories have.
+func byNamespace() cache.Indexers {
+	return cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 }
 
 // lister is a dynamic or metadata client of one collection.

@@ -31,6 +31,7 @@ type sharedIndexInformer struct {
 
 	transform atomic.Pointer[cache.TransformFunc]
 	trouble   trouble
+	metrics   *instruments // nil: none
 
 	mu       sync.Mutex // guards the rest
 	checkBy  time.Duration
@@ -40,6 +41,11 @@ type sharedIndexInformer struct {
 }
 
 var _ cache.SharedIndexInformer = (*sharedIndexInformer)(nil)
+
+// NewSharedInformer is client-go's function of that name with our informer behind it.
+func NewSharedInformer(lw cache.ListerWatcher, exampleObject runtime.Object, defaultEventHandlerResyncPeriod time.Duration) cache.SharedInformer {
+	return NewSharedIndexInformer(lw, exampleObject, defaultEventHandlerResyncPeriod, nil)
+}
 
 // NewSharedIndexInformer is client-go's function of that name with our informer
 // behind it; see the package's overview for what is different. It is also the
@@ -51,10 +57,8 @@ func NewSharedIndexInformer(lw cache.ListerWatcher, exampleObject runtime.Object
 }
 
 // NewSharedIndexInformerWithOptions is client-go's function of that name with our
-// informer behind it. Identifier and InformerMetricsProvider are not used: for
-// metrics, give the Informer of Of to package informermetrics. Like client-go's it
-// returns no error; it panics without a ListerWatcher or with an indexer that is
-// nil, where client-go panics later.
+// informer behind it. Like client-go's it returns no error; it panics without a
+// ListerWatcher or with an indexer that is nil, where client-go panics later.
 func NewSharedIndexInformerWithOptions(lw cache.ListerWatcher, exampleObject runtime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
 	if lw == nil {
 		panic("clientgo: no ListerWatcher")
@@ -63,11 +67,12 @@ func NewSharedIndexInformerWithOptions(lw cache.ListerWatcher, exampleObject run
 		name:    options.ObjectDescription,
 		example: exampleObject, lw: lw,
 		defaultBy: options.ResyncPeriod, checkBy: options.ResyncPeriod,
+		metrics: newInstruments(options),
 	}
 	if s.name == "" {
 		s.name = fmt.Sprintf("%T", exampleObject)
 	}
-	inner, err := informer.NewMapped(newSource(lw, exampleObject), s.transformed, informer.Options[Object]{
+	inside := informer.Options[Object]{
 		Name:            s.name,
 		NewUIDUpdates:   true,
 		DetectMutations: detectsMutations(),
@@ -75,7 +80,11 @@ func NewSharedIndexInformerWithOptions(lw cache.ListerWatcher, exampleObject run
 			DisableWatchList: !features.FeatureGates().Enabled(features.WatchListClient),
 			Observer:         s.observe,
 		},
-	})
+	}
+	if s.metrics != nil {
+		inside.Instruments = s.metrics
+	}
+	inner, err := informer.NewMapped(newSource(lw, exampleObject), s.transformed, inside)
 	if err != nil {
 		panic(err) // none of it comes from the caller
 	}
@@ -165,6 +174,7 @@ func (s *sharedIndexInformer) start(ctx context.Context) bool {
 	}
 	s.started = true
 	s.trouble.begin(ctx, s.watching)
+	s.metrics.begin()
 	return true
 }
 

@@ -3,6 +3,7 @@ package clientgo_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
@@ -27,6 +29,7 @@ import (
 func TestMain(m *testing.M) {
 	// The second handler sleeps if the last error, in another bubble, was a moment ago.
 	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
+	cache.SetInformerMetricsProvider(ofProcess)
 	bubble.VerifyTestMain(m)
 }
 
@@ -115,6 +118,23 @@ func run(inf cache.SharedInformer) (stop func()) {
 	bubble.Cleanup(stop)
 	synctest.Wait()
 	return stop
+}
+
+// everyInformer asks a generated factory for the informers of all types.
+func everyInformer(factory informers.SharedInformerFactory) {
+	groups := reflect.ValueOf(factory)
+	for i := range groups.NumMethod() {
+		if out := groups.Type().Method(i).Type; out.NumIn() != 1 || out.NumOut() != 1 || out.Out(0).Name() != "Interface" {
+			continue
+		}
+		versions := groups.Method(i).Call(nil)[0].Elem()
+		for j := range versions.NumMethod() {
+			version := versions.Method(j).Call(nil)[0].Elem()
+			for k := range version.NumMethod() {
+				version.Method(k).Call(nil)[0].Elem().MethodByName("Informer").Call(nil)
+			}
+		}
+	}
 }
 
 // create makes a pod, and returns it.

@@ -39,7 +39,8 @@ type Scope struct {
 //	factory := informers.NewSharedInformerFactory(client, resync)
 //	err := clientgo.Register(factory, clientgo.Scope{}, &corev1.Pod{}, &appsv1.Deployment{})
 //
-// Transform, resync periods and custom ones are the factory's. Indexes are those that
+// Transform, resync periods, custom ones, and the name that metrics are made with, are
+// the factory's. Indexes are those that
 // generated informers have. Errors: ErrNoInformer if the factory's client cannot list
 // and watch a type; ErrScope if the factory is known to be restricted otherwise;
 // nothing is registered then.
@@ -78,8 +79,9 @@ func register[C any, F ~func(C, time.Duration) cache.SharedIndexInformer](factor
 		factory.InformerFor(c.example(), func(client C, resync time.Duration) cache.SharedIndexInformer {
 			return NewSharedIndexInformerWithOptions(c.listWatch(client, scope), c.example(), cache.SharedIndexInformerOptions{
 				ResyncPeriod:      resync,
-				Indexers:          cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+				Indexers:          byNamespace(),
 				ObjectDescription: c.object.String(),
+				Identifier:        c.identifier(factory, client),
 			})
 		})
 	}
