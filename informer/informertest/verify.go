@@ -265,7 +265,8 @@ func (c *checker) delete(e *Entry) *finding {
 	if found != nil {
 		return found
 	}
-	if !e.Exact && !c.options.LatestOnly && !e.Object.same(was.version) && !c.untold(e.Key, was, e.Object) {
+	_, left := c.left(e)
+	if (!e.Exact || left && len(c.parts) == 0) && !c.options.LatestOnly && !e.Object.same(was.version) && !c.untold(e.Key, was, e.Object) {
 		return violates(WrongLast, e.Key, "the last state %s is not %s, which was told last", e.Object, was.version)
 	}
 	c.tell(e.Key, told{floor: end, moved: e.Exact && len(c.parts) > 0})

@@ -1,11 +1,15 @@
 package informertest
 
-import "slices"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/watch"
+)
 
 // end finds the resourceVersion of the end that e tells of: exactly that of its
 // object, or the first one after it.
 func (c *checker) end(e *Entry, was told) (uint64, *finding) {
-	if was.lost && e.Object.same(was.version) && (!e.Exact || c.leaves()) {
+	if (!e.Exact || c.leaves()) && c.undone(e.Key, was, e.Object) {
 		return was.floor, nil // a list after the restore did not have it
 	}
 	if e.Exact {
@@ -54,8 +58,9 @@ func (c *checker) exactEnd(e *Entry) (uint64, *finding) {
 // one that a filter or a transform no longer lets through.
 func (c *checker) leaves() bool { return c.options.Filter != nil || c.history.drops }
 
-// left is when the object of an exact delete left by filter or transform: with
-// the change directly after its last state.
+// left is when the object of an exact delete left by filter or transform: by a
+// filter with the change directly after its last state, by a transform, which does
+// not say what was merged with that, with the next that it dropped.
 func (c *checker) left(e *Entry) (at uint64, found bool) {
 	if !c.leaves() || !e.Exact {
 		return 0, false
@@ -63,9 +68,12 @@ func (c *checker) left(e *Entry) (at uint64, found bool) {
 	for _, history := range slices.Concat(c.toldParts, []*History{c.history}) {
 		changes := history.of(e.Key)
 		for i := range len(changes) - 1 {
-			next := changes[i+1]
-			if changes[i].Version.same(e.Object) && !changes[i].ends(e.Object.UID) && next.ends(e.Object.UID) {
-				return next.Version.ResourceVersion, true
+			next := i + 1
+			for history.drops && next < len(changes)-1 && changes[next].Type == watch.Modified {
+				next++
+			}
+			if changes[i].Version.same(e.Object) && !changes[i].ends(e.Object.UID) && changes[next].ends(e.Object.UID) {
+				return changes[next].Version.ResourceVersion, true
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 // composed checks that the snapshot of a joined informer has of each part what that
 // had at some moment, the earliest of which is the snapshot's resourceVersion.
 func (c *checker) composed(e *Entry) *finding {
-	if key, composed := compose(c.parts, e.Objects, e.ResourceVersion, true); !composed {
+	if key, composed := compose(c.parts, e.Objects, e.ResourceVersion); !composed {
 		return violates(WrongSnapshot, key, "the snapshot at %d is not made of what the parts had at any moments from then on: it has %s",
 			e.ResourceVersion, shown(e.Objects, key))
 	}
@@ -26,11 +26,11 @@ func shown(objects map[string]Version, key string) string {
 	return key + " " + v.String()
 }
 
-// compose reports whether there is a moment for each part, none before least, at
-// which they together show just these objects; if exact, least is one of the
-// moments. If not, key is one that no moments explain, "" if it takes several.
-func compose(parts []*History, objects map[string]Version, least uint64, exact bool) (key string, composed bool) {
-	c := composer{parts: parts, objects: objects, exact: exact, at: make([]uint64, len(parts)), due: make([][]string, len(parts))}
+// compose reports whether there is a moment for each part, the earliest of which is
+// least, at which they together show just these objects. If not, key is one that no
+// moments explain, "" if it takes several.
+func compose(parts []*History, objects map[string]Version, least uint64) (key string, composed bool) {
+	c := composer{parts: parts, objects: objects, at: make([]uint64, len(parts)), due: make([][]string, len(parts))}
 	for _, part := range parts {
 		moments := []uint64{least}
 		for _, change := range part.changes {
@@ -76,7 +76,6 @@ type composer struct {
 	parts   []*History
 	objects map[string]Version
 	moments [][]uint64 // of each part, the first is the least
-	exact   bool
 	due     [][]string // keys that are decided with each part
 	at      []uint64   // the moments tried
 }
@@ -84,7 +83,7 @@ type composer struct {
 // place finds moments for part p and those after it.
 func (c *composer) place(p int) bool {
 	if p == len(c.parts) {
-		return !c.exact || c.least()
+		return c.least()
 	}
 	for _, moment := range c.moments[p] {
 		c.at[p] = moment

@@ -22,11 +22,22 @@ func (c *checker) untold(key string, was told, v Version) bool {
 	return now != nil && (old == nil || !c.options.Predicate(old, now))
 }
 
-// object is a state in the history, nil if there is none.
+// object is a state in the history, or in what was that before a restore; nil if there
+// is none.
 func (c *checker) object(key string, v Version) metav1.Object {
-	change, exists := c.history.at(key, v.ResourceVersion)
-	if !exists || !change.Version.same(v) {
-		return nil
+	for n := c.number; n >= 0; n-- {
+		if change, exists := c.worlds[n].history.at(key, v.ResourceVersion); exists && change.Version.same(v) {
+			return change.Object
+		}
 	}
-	return change.Object
+	return nil
+}
+
+// undone says whether v is a state of a time that a restore has undone: what was
+// told, or what became of that untold.
+func (c *checker) undone(key string, was told, v Version) bool {
+	if was.lost && v.same(was.version) {
+		return true
+	}
+	return c.untold(key, was, v) && c.existed(key, v) != nil
 }

@@ -107,7 +107,9 @@ func TestAMappedHistoryIsTheImageOfTheCollection(t *testing.T) {
 		"dropped, and stays":              {WrongSnapshot, "snapshot 7 a u@6=<2>"},
 		"dropped, and nobody told":        {Lost, "initial a u@6=<2>, sync, settled 7"},
 		"dropped, and there all the same": {Ghost, "initial a u@6=<2>, sync, update a u@6=<2> u@7=<drop>"},
-		"an end before the last":          {FalseDelete, "initial a u@5=<1>, sync, delete a u@5=<1>"},
+		"an end merged with a change":     {"", "initial a u@5=<1>, sync, delete a u@5=<1>"},
+		"not what was told last":          {WrongLast, "initial a u@5=<1>, sync, delete a u@6=<2>"},
+		"back from before its end":        {Resurrection, "initial a u@8=<3>, sync, delete a u@8=<3>, add a u@8=<3>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			key := "a"
@@ -117,6 +119,21 @@ func TestAMappedHistoryIsTheImageOfTheCollection(t *testing.T) {
 			verdict(t, Verify(mapped, makeTrace(t, test.trace), VerifyOptions{}), test.rule, key)
 		})
 	}
+}
+
+func TestWhatAPredicateLetOneNotKnowMayBeUndoneByARestore(t *testing.T) {
+	h, err := coloredHistory(t, "+a u@5 1, +b v@6 1, ~a u@8 1, ~b v@9 1", 9).Restore(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obj := object("a", "u", 8)
+	obj.Labels = map[string]string{"x": "2"}
+	if err := errors.Join(h.Record(watch.Modified, obj), h.Record(watch.Deleted, object("b", "v", 9))); err != nil {
+		t.Fatal(err)
+	}
+	changed := func(old, updated metav1.Object) bool { return old.GetLabels()["x"] != updated.GetLabels()["x"] }
+	trace := makeTrace(t, "initial a u@5, initial b v@6, sync, update a u@8 u@8, gone b v@9, settled 9")
+	verdict(t, Verify(h, trace, VerifyOptions{Predicate: changed}), "", "")
 }
 
 func TestAPredicateLetsOneNotKnowWhatItSays(t *testing.T) {
