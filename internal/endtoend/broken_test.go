@@ -187,10 +187,12 @@ func seeThrough(t *testing.T, wire breakage, rules []informertest.Rule) {
 	source := reflector.FromREST[*corev1.ConfigMap](typedcorev1.NewForConfigOrDie(config).RESTClient(), "configmaps", "a", reflector.WithJSON())
 	m := newMember(membership{
 		t: t, name: "informer", random: rand.New(rand.NewPCG(1, 1)), match: everything,
-	}, source, informer.Options[*corev1.ConfigMap]{})
+	}, func(options informer.Options[*corev1.ConfigMap]) (*informer.Informer[*corev1.ConfigMap], error) {
+		return informer.New(source, options)
+	}, informer.Options[*corev1.ConfigMap]{})
 	h := &handler[*corev1.ConfigMap]{}
 	h.Look = true
-	m.attach(h)
+	m.hears.attach(h)
 	for _, write := range []string{"+a", "+b", "+c", "start", "~a", "~a", "-b", "+d", "~c", "+elsewhere", "~d", "-a", "+a"} {
 		name := write[1:]
 		switch {

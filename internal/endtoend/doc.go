@@ -6,7 +6,11 @@
 //
 //	WALK_SEED=123 go test -race ./internal/endtoend -run Weather
 //
-// repeats it, up to the order in which goroutines of one moment run.
+// repeats it, up to the order in which goroutines of one moment run. Each draws what
+// it is about: informers of one source, joined ones, with a transform, run by leases,
+// a factory with its views, or a server that is restored from backups. What is told
+// to handlers and to loops over Events, and all snapshots, must be legal; the test
+// fails if one of these things becomes rare.
 //
 // Promises and non-promises: none. Goroutines: none outside its specs.
 package endtoend

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
-	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -16,21 +17,24 @@ import (
 	"github.com/listwatch/listwatch/indexer"
 	"github.com/listwatch/listwatch/informer"
 	"github.com/listwatch/listwatch/informer/informertest"
-	"github.com/listwatch/listwatch/reflector"
 )
 
-// participant is one informer of a walk, of whatever type.
+// participant is one informer of a walk, of whatever type, or several of one
+// factory.
 type participant interface {
 	describe() string
 	start()
 	stop()
+	lease() // takes another lease, or gives one back
 	join()
+	loop()
 	part()
+	relist()
 	look()
 	settle(ctx context.Context, server informertest.Server) error
 	verify(history *informertest.History) error
 	wire() *weather
-	relists() int
+	tally(into map[string]int)
 }
 
 // membership is what a member is made of.
@@ -39,41 +43,80 @@ type membership struct {
 	name    string
 	weather *weather
 	random  *rand.Rand
-	match   func(metav1.Object) bool // what its source selects
+	match   func(metav1.Object) bool   // what its source selects
+	parts   []func(metav1.Object) bool // what the parts of a joined informer select
+	mapped  bool                       // by change
+	leased  bool                       // it is run by leases
 }
 
-// member is a participant over objects of type T, with handlers that come and
-// go and a reader.
+// view is the history of what the informer caches.
+func (m *membership) view(history *informertest.History) *informertest.History {
+	if len(m.parts) == 0 {
+		history = history.Filter(m.match)
+	}
+	if m.mapped {
+		history = history.Map(image)
+	}
+	return history
+}
+
+// member is a participant over objects of type T, with handlers and loops that come
+// and go and a reader.
 //
 // bubble: made in one
 type member[T informer.Object] struct {
 	membership
-	inf      *informer.Informer[T]
-	cancel   context.CancelFunc // nil: it does not run
-	ended    chan error
-	handlers []*handler[T]
-	left     []*handler[T]
-	reads    []informertest.Entry
-}
-
-// handler is one registration and what came of it.
-type handler[T informer.Object] struct {
-	informertest.Recorder[T]
-	name    string
-	reg     *informer.Registration
-	options informertest.VerifyOptions
+	hears  audience[T]
+	inf    *informer.Informer[T]
+	cancel context.CancelFunc // nil: it does not run
+	over   chan error
+	leases []*informer.Lease
+	ran    bool
+	reads  []informertest.Entry
 }
 
 // content is what the writers put where all types of objects have it.
 func content(obj metav1.Object) string { return obj.GetAnnotations()["content"] }
 
-func newMember[T informer.Object](place membership, source reflector.Source[T], options informer.Options[T]) *member[T] {
+// dropped says which objects members with a transform do not cache.
+func dropped(obj metav1.Object) bool { return obj.GetLabels()["y"] == "0" }
+
+// changed are the annotations that members with a transform cache.
+func changed(obj metav1.Object) map[string]string {
+	return map[string]string{"content": "changed " + content(obj)}
+}
+
+// alter is a transform, which modifies what it is given.
+func alter[T informer.Object](obj T) (T, error) {
+	if dropped(obj) {
+		return obj, informer.ErrDrop
+	}
+	obj.SetAnnotations(changed(obj))
+	return obj, nil
+}
+
+// image is what alter makes of an object.
+func image(obj metav1.Object) (metav1.Object, bool) {
+	out := &metav1.ObjectMeta{
+		Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(),
+		Labels: obj.GetLabels(), Annotations: changed(obj),
+	}
+	return out, !dropped(obj)
+}
+
+// newMember makes one of an informer, which create makes of options.
+func newMember[T informer.Object](place membership, create func(informer.Options[T]) (*informer.Informer[T], error), options informer.Options[T]) *member[T] {
 	options.Name = place.name
-	inf, err := informer.New(source, options)
+	inf, err := create(options)
 	if err != nil {
 		place.t.Fatal(err)
 	}
-	return &member[T]{membership: place, inf: inf}
+	m := &member[T]{membership: place, inf: inf}
+	m.hears = audience[T]{
+		t: place.t, name: place.name, random: place.random, parts: place.parts, to: inf, counts: map[string]int{},
+		read: func() informertest.Entry { return informertest.ReadSnapshot(inf.Snapshot(), content) },
+	}
+	return m
 }
 
 // randomOptions are options for which an informer keeps its promises just so.
@@ -99,91 +142,132 @@ func (m *member[T]) describe() string { return m.name }
 
 func (m *member[T]) wire() *weather { return m.weather }
 
-// relists counts complete lists but the first.
-func (m *member[T]) relists() int {
-	n := -1
-	for _, count := range m.inf.Status().Reflector.Relists {
-		n += int(count)
+// tally adds what happened to it. Of complete lists the first does not count.
+func (m *member[T]) tally(into map[string]int) {
+	into["relist"] += relists(m.inf.Status())
+	for _, part := range m.inf.Status().Parts {
+		into["rewind"] += int(part.Reflector.Rewinds)
 	}
-	return n
+	for what, n := range maps.All(m.hears.counts) {
+		into[what] += n
+	}
+}
+
+// relists counts complete lists but the first of each part.
+func relists(status informer.Status) int {
+	n := 0
+	for _, part := range status.Parts {
+		n--
+		for _, count := range part.Reflector.Relists {
+			n += int(count)
+		}
+	}
+	return max(n, 0)
+}
+
+// quiet is a context for runs: the weather is no news.
+func (m *membership) quiet() (context.Context, context.CancelFunc) {
+	return context.WithCancel(klog.NewContext(m.t.Context(), logr.Discard()))
 }
 
 func (m *member[T]) start() {
+	m.ran = true
+	if m.leased {
+		if len(m.leases) == 0 {
+			m.acquire()
+		}
+		return
+	}
 	if m.cancel != nil {
 		return
 	}
-	// The weather is no news.
-	ctx, cancel := context.WithCancel(klog.NewContext(m.t.Context(), logr.Discard()))
+	ctx, cancel := m.quiet()
 	ended := make(chan error, 1)
-	m.cancel, m.ended = cancel, ended
+	m.cancel, m.over = cancel, ended
 	go func() { ended <- m.inf.Run(ctx) }()
 }
 
 func (m *member[T]) stop() {
-	if m.cancel == nil {
+	switch {
+	case len(m.leases) > 0:
+		for _, lease := range m.leases {
+			lease.Release()
+		}
+		if err := m.leases[0].Close(); err != nil {
+			m.t.Errorf("%s: lease: %v", m.describe(), err)
+		}
+		for _, lease := range m.leases { // the run is over for all of them
+			<-lease.Done()
+		}
+		m.leases = nil
+	case m.cancel != nil:
+		m.cancel()
+		if err := <-m.over; err != nil {
+			m.t.Errorf("%s: Run: %v", m.describe(), err)
+		}
+		m.cancel = nil
+	default:
 		return
 	}
-	m.cancel()
-	if err := <-m.ended; err != nil {
-		m.t.Errorf("%s: Run: %v", m.name, err)
-	}
-	m.cancel = nil
+	m.hears.ended(m.inf.Snapshot().ResourceVersion())
 }
 
-// join adds a handler of a random kind, some of which take their time.
-func (m *member[T]) join() {
-	h := &handler[T]{}
-	h.Look = m.random.IntN(2) == 0
-	if pause := time.Duration(m.random.IntN(2000)-1000) * time.Millisecond; pause > 0 {
-		h.Hold = func() { time.Sleep(pause) }
-	}
-	var options []informer.HandlerOption
-	if m.random.IntN(3) == 0 {
-		h.name += ", latest only"
-		h.options.LatestOnly = true
-		options = append(options, informer.WithLatestOnly())
-	}
-	if m.random.IntN(4) == 0 {
-		h.name += ", filtered"
-		h.options.Filter = func(obj metav1.Object) bool { return obj.GetLabels()["x"] == "0" }
-		options = append(options, informer.WithFilter(func(obj T) bool { return h.options.Filter(obj) }))
-	}
-	if m.random.IntN(4) == 0 {
-		h.name += ", with resync"
-		h.options.Resyncs = true
-		options = append(options, informer.WithResync(time.Duration(1+m.random.IntN(60))*time.Second))
-	}
-	m.attach(h, options...)
-}
-
-func everything(metav1.Object) bool { return true }
-
-func (m *member[T]) attach(h *handler[T], options ...informer.HandlerOption) {
-	h.name = fmt.Sprintf("%s, handler %d%s", m.name, len(m.handlers)+len(m.left)+1, h.name)
-	h.Content = content
-	var err error
-	if h.reg, err = h.Attach(m.inf, options...); err != nil {
+// acquire takes a lease, the first of which starts the informer.
+func (m *member[T]) acquire() {
+	ctx, cancel := m.quiet()
+	defer cancel()
+	lease, err := m.inf.Acquire(ctx)
+	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.handlers = append(m.handlers, h)
+	m.leases = append(m.leases, lease)
 }
 
-// part removes a handler.
-func (m *member[T]) part() {
-	if len(m.handlers) == 0 {
+// lease takes another lease, or gives one back that is not the last; or it gives
+// back all and takes one at once, whose run begins when that of the others has ended.
+func (m *member[T]) lease() {
+	if len(m.leases) == 0 {
 		return
 	}
-	k := m.random.IntN(len(m.handlers))
-	h := m.handlers[k]
-	m.handlers = slices.Delete(m.handlers, k, k+1)
-	m.left = append(m.left, h)
-	h.reg.Remove()
+	m.hears.counts["lease"]++
+	switch m.random.IntN(4) {
+	case 0:
+		m.acquire()
+	case 1:
+		if len(m.leases) > 1 {
+			m.leases[0].Release()
+			m.leases = m.leases[1:]
+		}
+	default:
+		for _, lease := range m.leases {
+			lease.Release()
+		}
+		old := m.leases[0]
+		m.leases = nil
+		m.acquire()
+		<-old.Done()
+		m.hears.counts["lease at once"]++
+		m.hears.ended("") // by then the cache may be further
+	}
 }
 
-// look reads a snapshot.
-func (m *member[T]) look() {
-	m.reads = append(m.reads, informertest.ReadSnapshot(m.inf.Snapshot(), content))
+func (m *member[T]) join() { m.hears.join() }
+
+func (m *member[T]) part() { m.hears.part() }
+
+// loop ranges over events. If the informer is stopped that is over at once.
+func (m *member[T]) loop() {
+	synctest.Wait() // until a run that was started has begun
+	m.hears.loop(m.inf)
+	if m.ran && m.cancel == nil && len(m.leases) == 0 {
+		m.hears.ended(m.inf.Snapshot().ResourceVersion())
+	}
 }
+
+func (m *member[T]) relist() { m.inf.Relist() }
+
+// look reads a snapshot.
+func (m *member[T]) look() { m.reads = append(m.reads, m.hears.read()) }
 
 // settle waits until cache and handlers have come to resourceVersion.
 func (m *member[T]) settle(ctx context.Context, server informertest.Server) error {
@@ -191,24 +275,17 @@ func (m *member[T]) settle(ctx context.Context, server informertest.Server) erro
 	if err != nil {
 		return fmt.Errorf("%w; %+v", err, m.inf.Status())
 	}
-	for _, h := range m.handlers {
-		h.Settled(version)
-	}
+	m.hears.settled(version)
 	m.look()
 	return nil
 }
 
 // verify judges all traces.
 func (m *member[T]) verify(history *informertest.History) error {
-	view := history.Filter(m.match)
-	var errs []error
-	if err := informertest.Verify(view, m.reads, informertest.VerifyOptions{}); err != nil {
-		errs = append(errs, fmt.Errorf("%s, reader: %w", m.name, err))
+	view := m.view(history)
+	err := informertest.Verify(view, m.reads, informertest.VerifyOptions{Parts: m.parts})
+	if err != nil {
+		err = fmt.Errorf("%s, reader: %w", m.name, err)
 	}
-	for _, h := range slices.Concat(m.handlers, m.left) {
-		if err := informertest.Verify(view, h.Trace(), h.options); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", h.name, err))
-		}
-	}
-	return errors.Join(errs...)
+	return errors.Join(err, m.hears.verify(view))
 }

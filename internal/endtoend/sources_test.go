@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/listwatch/listwatch/informer"
@@ -81,39 +83,110 @@ func listerWatcher[L runtime.Object](client lister[L], s selection) cache.Lister
 	}
 }
 
-// newMember makes an informer of a random kind over a random selection.
-func (w *walk) newMember() participant {
-	s, wire := randomSelection(w.random), newWeather(w.random.Uint64())
-	random := rand.New(rand.NewPCG(w.random.Uint64(), 2))
-	kind := []string{"JSON", "protobuf", "client decoding", "metadata", "client, typed", "client, metadata", "client, unstructured"}[w.random.IntN(7)]
+// kinds of informers.
+var kinds = []string{"JSON", "protobuf", "client decoding", "metadata", "client, typed", "client, metadata", "client, unstructured", "mapped"}
+
+// newMember makes an informer of a random kind over a random selection, or over
+// several that are joined.
+func (w *walk) newMember(joined bool) participant {
+	kind, wire := kinds[w.random.IntN(len(kinds))], newWeather(w.random.Uint64())
+	place := membership{t: w.t, weather: wire, random: rand.New(rand.NewPCG(w.random.Uint64(), 2))}
+	selections := []selection{randomSelection(place.random)}
+	place.match = selections[0].match
+	if joined {
+		selections = randomParts(place.random)
+		for _, s := range selections {
+			place.parts = append(place.parts, s.match)
+		}
+		w.counts["joined"]++
+	}
+	if place.mapped = kind == "mapped" || place.random.IntN(4) == 0; place.mapped {
+		w.counts["mapped"]++
+	}
+	place.leased = place.random.IntN(3) == 0
+	place.name = fmt.Sprintf("informer %d (%s, %+v, mapped %v, leased %v)", len(w.members)+1, kind, selections, place.mapped, place.leased)
 	config := w.config(wire.over)
-	place := membership{t: w.t, weather: wire, random: random, match: s.match}
-	place.name = fmt.Sprintf("informer %d (%s, %+v)", len(w.members)+1, kind, s)
-	resource := corev1.SchemeGroupVersion.WithResource("configmaps")
-	client := typedcorev1.NewForConfigOrDie(config)
-	options := []reflector.RESTOption{reflector.WithLabelSelector(s.labels()), reflector.WithFieldSelector(s.fields())}
-	if random.IntN(2) == 0 {
-		options = append(options, reflector.WithSharing(random.IntN(1<<16)), reflector.WithoutManagedFields())
+	var more []reflector.RESTOption
+	if place.random.IntN(2) == 0 {
+		more = append(more, reflector.WithSharing(place.random.IntN(1<<16)), reflector.WithoutManagedFields())
 	}
 	switch kind {
 	case "metadata":
-		return join(place, reflector.FromREST[*metav1.PartialObjectMetadata](client.RESTClient(), "configmaps", s.namespace, options...))
+		return join(place, selections, restSource[*metav1.PartialObjectMetadata](config, more...))
+	case "mapped":
+		return toMetadata(place, restSource[*corev1.ConfigMap](config, more...)(selections[0]), selections)
 	case "client, typed":
-		return join(place, reflector.FromListerWatcher[*corev1.ConfigMap](listerWatcher[*corev1.ConfigMapList](client.ConfigMaps(s.namespace), s)))
+		return join(place, selections, func(s selection) reflector.Source[*corev1.ConfigMap] {
+			return reflector.FromListerWatcher[*corev1.ConfigMap](listerWatcher(typedcorev1.NewForConfigOrDie(config).ConfigMaps(s.namespace), s))
+		})
 	case "client, metadata":
-		objects := metadata.NewForConfigOrDie(config).Resource(resource).Namespace(s.namespace)
-		return join(place, reflector.FromListerWatcher[*metav1.PartialObjectMetadata](listerWatcher(objects, s)))
+		return join(place, selections, func(s selection) reflector.Source[*metav1.PartialObjectMetadata] {
+			objects := metadata.NewForConfigOrDie(config).Resource(configMaps).Namespace(s.namespace)
+			return reflector.FromListerWatcher[*metav1.PartialObjectMetadata](listerWatcher(objects, s))
+		})
 	case "client, unstructured":
-		objects := dynamic.NewForConfigOrDie(config).Resource(resource).Namespace(s.namespace)
-		return join(place, reflector.FromListerWatcher[*unstructured.Unstructured](listerWatcher[*unstructured.UnstructuredList](objects, s)))
+		return join(place, selections, func(s selection) reflector.Source[*unstructured.Unstructured] {
+			objects := dynamic.NewForConfigOrDie(config).Resource(configMaps).Namespace(s.namespace)
+			return reflector.FromListerWatcher[*unstructured.Unstructured](listerWatcher(objects, s))
+		})
 	case "JSON":
-		options = append(options, reflector.WithJSON())
+		more = append(more, reflector.WithJSON())
 	case "client decoding":
-		options = append(options, reflector.WithClientDecoding())
+		more = append(more, reflector.WithClientDecoding())
 	}
-	return join(place, reflector.FromREST[*corev1.ConfigMap](client.RESTClient(), "configmaps", s.namespace, options...))
+	return join(place, selections, restSource[*corev1.ConfigMap](config, more...))
 }
 
-func join[T informer.Object](place membership, source reflector.Source[T]) participant {
-	return newMember(place, source, randomOptions[T](place.random))
+var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
+
+// restSource reads a selection with our own wire path.
+func restSource[T informer.Object](config *rest.Config, more ...reflector.RESTOption) func(selection) reflector.Source[T] {
+	client := typedcorev1.NewForConfigOrDie(config).RESTClient()
+	return func(s selection) reflector.Source[T] {
+		options := slices.Concat(more, []reflector.RESTOption{reflector.WithLabelSelector(s.labels()), reflector.WithFieldSelector(s.fields())})
+		return reflector.FromREST[T](client, "configmaps", s.namespace, options...)
+	}
+}
+
+// randomParts are two or three selections: namespaces, or values of a label, between
+// which objects move, or some that overlap.
+func randomParts(random *rand.Rand) []selection {
+	return [][]selection{
+		{{namespace: "a"}, {namespace: "b"}},
+		{{x: "0"}, {x: "1"}},
+		{{x: "1"}, {name: "o1"}, {namespace: "a"}},
+	}[random.IntN(3)]
+}
+
+func join[T informer.Object](place membership, selections []selection, source func(selection) reflector.Source[T]) participant {
+	options := randomOptions[T](place.random)
+	if place.mapped {
+		options.Transform = alter[T]
+	}
+	return newMember(place, func(options informer.Options[T]) (*informer.Informer[T], error) {
+		return create(source, selections, options)
+	}, options)
+}
+
+// create makes an informer of one selection, or one that is joined of several.
+func create[T informer.Object](source func(selection) reflector.Source[T], selections []selection, options informer.Options[T]) (*informer.Informer[T], error) {
+	if len(selections) == 1 {
+		return informer.New(source(selections[0]), options)
+	}
+	var parts []informer.Part[T]
+	for k, s := range selections {
+		parts = append(parts, informer.Part[T]{Name: fmt.Sprint(k), Source: source(s)})
+	}
+	return informer.NewJoined(parts, options)
+}
+
+// toMetadata makes a member that caches less than it reads, of one selection.
+func toMetadata(place membership, source reflector.Source[*corev1.ConfigMap], selections []selection) participant {
+	place.parts, place.match = nil, selections[0].match
+	type meta = metav1.PartialObjectMetadata
+	return newMember(place, func(options informer.Options[*meta]) (*informer.Informer[*meta], error) {
+		return informer.NewMapped(source, func(obj *corev1.ConfigMap) (*meta, error) {
+			return alter(&meta{ObjectMeta: *obj.ObjectMeta.DeepCopy()})
+		}, options)
+	}, randomOptions[*meta](place.random))
 }

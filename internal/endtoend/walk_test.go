@@ -60,7 +60,9 @@ func TestWhatInformersTellAndShowIsLegalWhateverTheWeather(t *testing.T) {
 	if len(seeds) < walks/20 {
 		return
 	}
-	for _, fault := range append(faults, "cut", "compaction", "restart", "relist", "part") {
+	for _, fault := range append(faults, "cut", "compaction", "restart", "relist", "part", "forced relist", "predicate",
+		"loop", "left loop", "ended loop", "lease", "joined", "mapped", "restore", "rewind",
+		"moment", "view", "lister") {
 		if happened[fault] < len(seeds)/10 {
 			t.Errorf("%q happened %d times in %d walks", fault, happened[fault], len(seeds))
 		}
@@ -72,18 +74,34 @@ func TestWhatInformersTellAndShowIsLegalWhateverTheWeather(t *testing.T) {
 // bubble: made by newWalk
 type walk struct {
 	*ground
-	random  *rand.Rand
-	exists  map[string]bool // by key
-	members []participant
-	counts  map[string]int
+	random   *rand.Rand
+	exists   map[string]bool // by key
+	members  []participant
+	secrets  *secrets // nil if nobody reads them
+	restores bool     // the server is restored now and then
+	counts   map[string]int
 }
 
+// newWalk draws what the walk is about: some informers, and in some of the walks
+// one that is joined, or a factory, or a server that is restored from backups.
 func newWalk(t *testing.T, seed uint64) *walk {
 	random := rand.New(rand.NewPCG(seed, 0))
 	g := newGround(t, cacher.Options{MinCapacity: 5 + random.IntN(20), MaxCapacity: 30})
 	w := &walk{ground: g, random: random, exists: map[string]bool{}, counts: map[string]int{}}
-	for range 1 + random.IntN(3) {
-		w.members = append(w.members, w.newMember())
+	more := random.IntN(3)
+	switch random.IntN(8) {
+	case 0, 1:
+		w.members = append(w.members, w.newMember(true))
+	case 2, 3:
+		w.members = append(w.members, w.newFactory())
+	case 4, 5:
+		w.restores = true
+		more = max(more, 1)
+	default:
+		more++
+	}
+	for range min(more, 2+random.IntN(2)) {
+		w.members = append(w.members, w.newMember(false))
 	}
 	return w
 }
@@ -103,6 +121,10 @@ func (w *walk) run() {
 
 // step does one random thing.
 func (w *walk) step() {
+	if w.restores && w.random.IntN(60) == 0 {
+		w.back()
+		return
+	}
 	m := w.members[w.random.IntN(len(w.members))]
 	switch n := w.random.IntN(100); {
 	case n < 3: // a burst
@@ -111,36 +133,80 @@ func (w *walk) step() {
 		}
 	case n < 40:
 		w.write()
-	case n < 60:
+	case n < 55:
 		time.Sleep(time.Duration(w.random.IntN(3000)) * time.Millisecond)
-	case n < 64:
+	case n < 59:
 		time.Sleep(time.Duration(w.random.IntN(200)) * time.Second)
-	case n < 73:
+	case n < 67:
 		m.wire().cut()
-	case n < 81:
+	case n < 75:
 		m.wire().set(0.3 + 0.6*w.random.Float64())
-	case n < 85:
+	case n < 79:
 		m.wire().set(0)
-	case n < 88:
+	case n < 82:
 		w.compact()
-	case n < 91:
+	case n < 85:
 		w.counts["restart"]++
 		m.stop()
 		m.start()
-	case n < 93:
+	case n < 87:
 		m.stop() // until a restart
-	case n < 95:
+	case n < 89:
 		m.start()
-	case n < 98:
+	case n < 92:
 		m.join()
-	default:
+	case n < 94:
 		w.counts["part"]++
 		m.part()
+	case n < 96:
+		m.loop()
+	case n < 98:
+		w.counts["forced relist"]++
+		m.relist()
+	default:
+		m.lease()
 	}
+}
+
+// back restores the server to one of its last states, and lets every informer list
+// before the versions after that are given again: only a list shows it.
+func (w *walk) back() {
+	w.recorded()
+	changes := w.history.Changes()
+	if len(changes) == 0 {
+		return
+	}
+	last := changes[max(0, len(changes)-1-w.random.IntN(15))]
+	stopped := w.random.IntN(2) == 0
+	for _, m := range w.members {
+		m.wire().set(0)
+		if stopped {
+			m.stop()
+		} else {
+			m.start()
+		}
+	}
+	synctest.Wait()
+	if w.restore(last.Version.ResourceVersion) {
+		w.counts["restore"]++
+		clear(w.exists)
+		for key := range w.history.At(last.Version.ResourceVersion) {
+			w.exists[key] = true
+		}
+	}
+	for _, m := range w.members {
+		m.start()
+		m.relist()
+	}
+	time.Sleep(5 * time.Minute)
 }
 
 // write creates, changes or deletes an object.
 func (w *walk) write() {
+	if w.secrets != nil && w.random.IntN(3) == 0 {
+		w.secrets.write()
+		return
+	}
 	namespace, name := string(rune('a'+w.random.IntN(2))), fmt.Sprint("o", w.random.IntN(4))
 	key := namespace + "/" + name
 	if w.exists[key] && w.random.IntN(3) == 0 {
@@ -150,7 +216,7 @@ func (w *walk) write() {
 	}
 	w.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: name,
-		Labels:      map[string]string{"x": strconv.Itoa(w.random.IntN(2))},
+		Labels:      map[string]string{"x": strconv.Itoa(w.random.IntN(2)), "y": strconv.Itoa(w.random.IntN(4))},
 		Annotations: map[string]string{"content": strconv.FormatUint(w.random.Uint64(), 36)},
 	}}, w.exists[key])
 	w.exists[key] = true
@@ -190,7 +256,7 @@ func (w *walk) finish() {
 func (w *walk) happened() map[string]int {
 	for _, m := range w.members {
 		m.wire().total(w.counts)
-		w.counts["relist"] += m.relists()
+		m.tally(w.counts)
 	}
 	return w.counts
 }
