@@ -35,9 +35,11 @@ type rig struct {
 	wire   *wire
 }
 
-func newRig() *rig {
+func newRig() *rig { return newRigWith(fakeserver.Options{}) }
+
+func newRigWith(options fakeserver.Options) *rig {
 	GinkgoHelper()
-	server, err := fakeserver.New(fakeserver.Options{})
+	server, err := fakeserver.New(options)
 	Expect(err).NotTo(HaveOccurred())
 	bubble.Cleanup(func() { Expect(server.Close()).To(Succeed()) })
 	r := &rig{ctx: bubble.Context(), server: server, wire: &wire{}}
