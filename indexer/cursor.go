@@ -77,13 +77,14 @@ func (c *cursor[T]) next() bool {
 		above.next++
 		c.descend(n, "")
 	}
-	c.first, c.count = c.ids[0], uint32(len(c.ids))
+	ids := c.ids
+	first, n := ids[0], uint32(len(ids))
 	if !c.dense {
-		c.count = 1
-		for int(c.count) < len(c.ids) && c.ids[c.count] == c.first+c.count {
-			c.count++
+		n = 1
+		for n < uint32(len(ids)) && ids[n] == first+n {
+			n++
 		}
 	}
-	c.ids = c.ids[c.count:]
+	c.first, c.count, c.ids = first, n, ids[n:]
 	return true
 }
