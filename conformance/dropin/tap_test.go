@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 
@@ -16,15 +17,15 @@ import (
 	"github.com/listwatch/listwatch/fakeserver"
 )
 
-// tap stands between a client and the server. It writes down what the client writes
-// but for conflicts, in which chance has a part, and can be shut.
+// tap stands between a client and the server. It writes down what the client asks,
+// but for writes that conflict, in which chance has a part, and can be shut.
 type tap struct {
 	next http.RoundTripper
 	show func(body []byte) string // what is written down of a body; nil: its essence
 	down atomic.Bool              // no request passes
 
-	mu     sync.Mutex
-	writes []string
+	mu            sync.Mutex
+	reads, writes []string
 }
 
 // jsonConfig is a server's for clients of types that are custom resources here, and
@@ -53,6 +54,7 @@ func (t *tap) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errDown
 	}
 	if r.Method == http.MethodGet {
+		t.read(*r.URL)
 		return t.next.RoundTrip(r)
 	}
 	body, err := io.ReadAll(r.Body)
@@ -78,13 +80,24 @@ func (t *tap) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// take returns the writes since the last take.
-func (t *tap) take() []string {
+// read writes down a read, without the times in it, which are random.
+func (t *tap) read(of url.URL) {
+	query := of.Query()
+	query.Del("timeout")
+	query.Del("timeoutSeconds")
+	of.RawQuery = query.Encode()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	writes := t.writes
-	t.writes = nil
-	return writes
+	t.reads = append(t.reads, "GET "+of.String())
+}
+
+// take returns the requests since the last take.
+func (t *tap) take() (reads, writes []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	reads, writes = t.reads, t.writes
+	t.reads, t.writes = nil, nil
+	return reads, writes
 }
 
 // essence is a body without what differs from run to run.
