@@ -17,8 +17,7 @@ type Part struct {
 	// Size is how many bytes of memory the Part keeps alive, Raw included.
 	Size int
 
-	key  Key
-	used atomic.Bool // found since the hand came by
+	key Key
 }
 
 // Key is under what a Part is kept: its kind, which says how its bytes are decoded,
@@ -61,12 +60,16 @@ type places struct {
 	hand  atomic.Int64 // the set where room is looked for next
 }
 
-// set has the Parts whose hashes begin alike. tags are the ends of the hashes, to
-// look into few Parts.
+// set has the Parts whose hashes begin alike. Tags are zero where there is none:
+// else the end of the Part's hash, so that few Parts are looked into, and whether
+// it was found lately.
 type set struct {
 	tags  [ways]atomic.Uint32
 	parts [ways]atomic.Pointer[Part]
 }
+
+// found is the bit of a tag that says that the Part was found lately.
+const found = 1
 
 // New returns a Table whose Parts take up to limit bytes.
 func New(limit int) *Table {
@@ -90,19 +93,21 @@ func (p *places) mark(hash uint64) *atomic.Uint32 {
 	return &p.marks[hash>>(p.shift-bits.Len(marks-1))]
 }
 
-func tag(hash uint64) uint32 { return uint32(hash) | 1 }
+// tag is that of a Part that was not found yet.
+func tag(hash uint64) uint32 { return uint32(hash)&^found | 2 }
 
 // Find returns the Part of a kind that has these bytes, nil if it is not known.
 func (t *Table) Find(kind uintptr, raw []byte) (*Part, Key) {
 	key := Key{kind, t.hash(raw) ^ uint64(kind)*0x9e3779b97f4a7c15}
 	set := t.places.Load().set(key.hash)
 	for i := range set.tags {
-		if set.tags[i].Load() != tag(key.hash) {
+		is := set.tags[i].Load()
+		if is&^found != tag(key.hash) {
 			continue
 		}
 		if p := set.parts[i].Load(); p != nil && p.key == key && p.Raw == string(raw) {
-			if !p.used.Load() {
-				p.used.Store(true)
+			if is&found == 0 {
+				set.tags[i].CompareAndSwap(is, is|found)
 			}
 			return p, key
 		}
@@ -137,29 +142,39 @@ func (t *Table) Add(key Key, part *Part) {
 		return
 	}
 	set := places.set(key.hash)
-	at := set.place()
-	set.tags[at].Store(tag(key.hash))
-	t.dropped(set.parts[at].Swap(part))
-	if t.places.Load() != places && set.parts[at].CompareAndSwap(part, nil) { // too late to be taken along
+	at := set.put(part)
+	if t.dropped(at.Swap(part)); t.places.Load() != places && at.CompareAndSwap(part, nil) { // too late to be taken along
 		t.dropped(part)
 	}
 	t.made(places)
 }
 
-// place is where a Part is put: where none is, or else one that was not found
-// lately.
+// put returns where a part is to be stored, which may replace another: where none
+// is, or else one that was not found lately.
+func (s *set) put(part *Part) *atomic.Pointer[Part] {
+	at := s.place()
+	s.tags[at].Store(tag(part.key.hash))
+	return &s.parts[at]
+}
+
 func (s *set) place() int {
-	for i := range s.parts {
-		if s.parts[i].Load() == nil {
+	for i := range s.tags {
+		if s.tags[i].Load() == 0 {
 			return i
 		}
 	}
-	for i := range s.parts {
-		if p := s.parts[i].Load(); p == nil || !p.used.Swap(false) {
+	for i := range s.tags {
+		if !s.found(i) {
 			return i
 		}
 	}
 	return 0
+}
+
+// found reports whether a Part was found since this was asked last.
+func (s *set) found(i int) bool {
+	is := s.tags[i].Load()
+	return is&found != 0 && s.tags[i].CompareAndSwap(is, is&^found)
 }
 
 // dropped takes a Part out of the sum.
@@ -179,7 +194,8 @@ func (t *Table) makeRoom(places *places, cost int64) bool {
 		t.size.Add(-cost)
 		set := &places.sets[int(places.hand.Add(1))&(len(places.sets)-1)]
 		for i := range set.parts {
-			if p := set.parts[i].Load(); p != nil && !p.used.Swap(false) && set.parts[i].CompareAndSwap(p, nil) {
+			if p := set.parts[i].Load(); p != nil && !set.found(i) && set.parts[i].CompareAndSwap(p, nil) {
+				set.tags[i].Store(0)
 				t.dropped(p)
 			}
 		}
@@ -209,10 +225,7 @@ func (t *Table) made(old *places) {
 	for i := range old.sets {
 		for j := range old.sets[i].parts {
 			if p := old.sets[i].parts[j].Swap(nil); p != nil {
-				set := grown.set(p.key.hash)
-				at := set.place()
-				set.tags[at].Store(tag(p.key.hash))
-				t.dropped(set.parts[at].Swap(p))
+				t.dropped(grown.set(p.key.hash).put(p).Swap(p))
 			}
 		}
 	}
