@@ -3,6 +3,7 @@ package reflector
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/listwatch/listwatch/internal/worker"
@@ -52,9 +53,9 @@ type lane[R any] struct {
 	mu      sync.Mutex
 	chunks  []*chunk[R] // in order; guarded by mu, as the rest
 	helpers int
-	busy    bool      // much is to come: more of free is worth keeping
-	free    [][]byte  // of buffers that nobody uses
-	spare   *chunk[R] // that was read
+	busy    bool        // much is to come: more of free is worth keeping
+	free    [][]byte    // of buffers that nobody uses
+	spare   []*chunk[R] // that were read
 
 	ready chan struct{} // capacity 1: the reader should look
 	room  chan struct{} // capacity 1: the pump should look
@@ -98,7 +99,7 @@ func (l *lane[R]) expect(much bool) {
 	defer l.mu.Unlock()
 	l.busy = much
 	if !much {
-		l.free = nil
+		l.free, l.spare = nil, nil
 	}
 }
 
@@ -133,10 +134,7 @@ func (l *lane[R]) add(b *buffer, raw rawItem) {
 	l.mu.Lock()
 	last := l.last()
 	if last == nil || last.claimed || last.buffer != b || len(last.raw) >= chunkItems {
-		last = l.spare
-		if l.spare = nil; last == nil {
-			last = &chunk[R]{}
-		}
+		last = l.empty()
 		last.buffer = b
 		b.users++
 		l.chunks = append(l.chunks, last)
@@ -153,6 +151,18 @@ func (l *lane[R]) add(b *buffer, raw rawItem) {
 		l.helpers--
 		l.mu.Unlock()
 	}
+}
+
+// empty returns a chunk to be filled.
+func (l *lane[R]) empty() *chunk[R] {
+	end := len(l.spare) - 1
+	if end < 0 {
+		return &chunk[R]{}
+	}
+	c := l.spare[end]
+	l.spare[end] = nil
+	l.spare = l.spare[:end]
+	return c
 }
 
 func (l *lane[R]) last() *chunk[R] {
@@ -181,11 +191,14 @@ func (l *lane[R]) waiting() int {
 	return n
 }
 
+// full is how many chunks may be on the way.
+func (l *lane[R]) full() int { return 4 * (l.most + 1) }
+
 // wait waits until the lane has room for more, or for the end of ctx.
 func (l *lane[R]) wait(ctx context.Context) error {
 	for {
 		l.mu.Lock()
-		full := len(l.chunks) > 4*(l.most+1)
+		full := len(l.chunks) > l.full()
 		l.mu.Unlock()
 		if !full {
 			return nil
@@ -234,6 +247,7 @@ func (l *lane[R]) claim() *chunk[R] {
 
 // work decodes a chunk that was claimed.
 func (l *lane[R]) work(c *chunk[R]) {
+	c.out = slices.Grow(c.out, len(c.raw))
 	for _, raw := range c.raw {
 		c.out = append(c.out, l.decode(raw))
 	}
@@ -298,5 +312,7 @@ func (l *lane[R]) reuse(c *chunk[R]) {
 		c.buffer.users--
 		l.release(c.buffer)
 	}
-	l.spare = &chunk[R]{raw: c.raw[:0], out: c.out[:0]}
+	if len(l.spare) == 0 || l.busy && len(l.spare) < l.full() {
+		l.spare = append(l.spare, &chunk[R]{raw: c.raw[:0], out: c.out[:0]})
+	}
 }

@@ -9,7 +9,7 @@ import (
 // that only the busy ones get large buffers.
 const (
 	smallBuffer = 8 << 10
-	largeBuffer = 128 << 10
+	largeBuffer = 64 << 10
 )
 
 // pump cuts bodies into items and puts them into a lane. It belongs to one
