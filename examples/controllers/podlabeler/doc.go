@@ -38,6 +38,6 @@
 //
 // # Goroutines
 //
-// Two workers; those of two informers, with a handler each; four of the work queue,
+// Two workers; those of two informers, with a handler each; two of the work queue,
 // and those of package ops; one for the demonstration. All are gone when run returns.
 package main

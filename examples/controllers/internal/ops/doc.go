@@ -26,7 +26,7 @@
 // Not promised: that events recorded shortly before the end reach the server.
 //
 // Goroutines: one of Serve, until Close; those of client-go's elector while Lead
-// runs; four of client-go's broadcaster from Recorder until its stop, which end soon
+// runs; five of client-go's broadcaster from Recorder until its stop, which end soon
 // after it, and one for each event that is being sent; one of Interruptible until
 // the first signal or stop, and one of package os/signal.
 package ops
