@@ -20,6 +20,7 @@ import (
 	"github.com/listwatch/listwatch/informer"
 	"github.com/listwatch/listwatch/informer/factory"
 	"github.com/listwatch/listwatch/internal/worker"
+	"github.com/listwatch/listwatch/reflector"
 )
 
 const (
@@ -82,7 +83,9 @@ func (c *controller) makeInformers() (err error) {
 			return err
 		}
 	}
-	c.informers, err = factory.New(c.config, factory.Options{Scheme: scheme, Defaults: []factory.Option{factory.WithoutManagedFields()}})
+	c.informers, err = factory.New(c.config, factory.Options{
+		Scheme: scheme, Defaults: []factory.Option{factory.WithoutManagedFields()}, Reflector: reflector.Options{Observer: c.observe},
+	})
 	if err != nil {
 		return err
 	}
@@ -99,6 +102,16 @@ func (c *controller) makeInformers() (err error) {
 		factory.WithResource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")),
 		factory.WithFields(fields.OneTermEqualSelector(metav1.ObjectNameField, configset.DefinitionName)))
 	return err
+}
+
+// observe is called by the reflectors. That the server has no ConfigSets contradicts
+// a cache that has their definition, which is then to be looked for again: a server
+// that came back without its data says nothing by itself to who watches from a version
+// of before.
+func (c *controller) observe(status reflector.Status) {
+	if status.Phase == reflector.Absent { // only ConfigSets are waited for
+		c.definition.Relist()
+	}
 }
 
 // onlyChildren keeps the ConfigMaps of everybody else out of the cache: a cluster

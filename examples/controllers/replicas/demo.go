@@ -51,12 +51,13 @@ func (d *demo) run(ctx context.Context) {
 			}
 			pause = next
 			d.log.Info("demo: " + s.what)
-			began, before := time.Now(), d.now()
+			began, changed := time.Now(), d.watch(d.now(), s.set)
 			if err := s.do(ctx); err != nil {
 				d.log.Warn("demo: cannot go on with this", "step", s.what, "err", err)
+				changed.stop()
 				continue
 			}
-			if ready := d.await(ctx, before, s.set); ready != "" {
+			if ready := d.await(ctx, changed, s.set); ready != "" {
 				d.log.Info("demo: "+ready, "configset", s.set, "after", time.Since(began).Round(time.Millisecond))
 			}
 		}
@@ -95,35 +96,53 @@ func (d *demo) steps() []step {
 	}
 }
 
-// await waits until something has happened to a ConfigSet or its children since a
-// moment, and then until it is complete, or gone with its children; it says which. It
-// reads the controller's caches, and never asks the server.
-func (d *demo) await(ctx context.Context, since *informer.Moment, name string) (ready string) {
-	key := demoNamespace + "/" + name
+// await waits for the change, and then until a ConfigSet is complete, or gone with its
+// children; it says which. It reads the controller's caches, and never asks the server.
+func (d *demo) await(ctx context.Context, changed change, name string) (ready string) {
 	for ctx.Err() == nil && ready == "" {
-		sets, children := d.of.setCache.SnapshotIn(since), d.of.childCache.SnapshotIn(since)
-		setChanged, err1 := d.of.setCache.Watch(sets, indexer.Key(key))
-		childChanged, err2 := d.of.childCache.Watch(children, indexer.Is(byOwner, key))
-		if err := errors.Join(err1, err2); err != nil {
-			panic(err) // the informer was made with the index
-		}
-		select {
-		case <-setChanged.Changed():
-		case <-childChanged.Changed():
-		case <-ctx.Done():
-		}
-		setChanged.Stop()
-		childChanged.Stop()
-		since = d.now()
-		ready = d.ready(since, key)
+		changed.wait(ctx)
+		now := d.now()
+		changed = d.watch(now, name)
+		ready = d.ready(now, name)
 	}
+	changed.stop()
 	return ready
+}
+
+// change tells that something has happened to a ConfigSet or its children.
+type change struct{ set, children *indexer.Watch }
+
+// watch waits for a change since a moment. It is to be begun before what causes the
+// change, or an orphan may have come and gone.
+func (d *demo) watch(since *informer.Moment, name string) change {
+	key := demoNamespace + "/" + name
+	set, err1 := d.of.setCache.Watch(d.of.setCache.SnapshotIn(since), indexer.Key(key))
+	children, err2 := d.of.childCache.Watch(d.of.childCache.SnapshotIn(since), indexer.Is(byOwner, key))
+	if err := errors.Join(err1, err2); err != nil {
+		panic(err) // the informer was made with the index
+	}
+	return change{set, children}
+}
+
+func (c change) wait(ctx context.Context) {
+	select {
+	case <-c.set.Changed():
+	case <-c.children.Changed():
+	case <-ctx.Done():
+	}
+	c.stop()
+}
+
+func (c change) stop() {
+	c.set.Stop()
+	c.children.Stop()
 }
 
 func (d *demo) now() *informer.Moment { return informer.Together(d.of.setCache, d.of.childCache) }
 
 // ready says that there is nothing to be done for a ConfigSet; "" if there is.
-func (d *demo) ready(at *informer.Moment, key string) string {
+func (d *demo) ready(at *informer.Moment, name string) string {
+	key := demoNamespace + "/" + name
 	set, found := d.of.setCache.SnapshotIn(at).Get(key)
 	owned, err := d.of.childCache.SnapshotIn(at).ByIndex(byOwner, key)
 	if err != nil {

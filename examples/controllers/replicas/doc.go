@@ -26,6 +26,10 @@
 // deleted once the server itself has said that there is no such ConfigSet: a cache
 // knows only what was. (In a real cluster the garbage collector may be first.)
 //
+// A server that comes back without its data, or with a backup's: the reflectors notice
+// after a while, and the controller, where it sees a contradiction, has them list
+// again at once. The definition is installed again.
+//
 // What is decided is in package configset, in pure functions; here is who reads,
 // waits and writes. All writes carry the version that was seen.
 //

@@ -18,8 +18,10 @@ import (
 )
 
 // attempts is how many plans are made, one after the other, until there is nothing
-// left to do. If that is not enough, it is a failure like others.
-const attempts = 5
+// left to do. If that is not enough, it is a failure like others, and the caches are
+// in doubt: those of a server that was restored from a backup know of a future which
+// will not come, until they notice, and take what the server says for old.
+const attempts = 3
 
 // errAgain says that the plan is to be made anew. A write came too late, and what is
 // there now has been read from the server into the overlays; or there is a next step.
@@ -36,6 +38,10 @@ func (t *term) sync(ctx context.Context, key string) error {
 	err := errAgain
 	for n := 0; n < attempts && errors.Is(err, errAgain); n++ {
 		err = t.attempt(ctx, key)
+	}
+	if errors.Is(err, errAgain) { // as if the caches were ahead of the server
+		t.setCache.Relist()
+		t.childCache.Relist()
 	}
 	return err
 }
