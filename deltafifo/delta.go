@@ -68,4 +68,8 @@ type Replacement[T any] struct {
 	// Vanished says that there is no such collection any more: Items is empty, but
 	// not because the server said so of a collection that it has.
 	Vanished bool
+	// Rewound says that the server's history went back since what was told before:
+	// versions may have been given again, so that an item may be another one than
+	// what the consumer holds in the same version.
+	Rewound bool
 }

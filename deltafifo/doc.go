@@ -18,7 +18,8 @@
 // A consumer treats Added and Updated alike as "the key now holds this
 // object", ignores the Deleted of a key that it does not hold, and takes
 // Replaced as the whole collection: what it holds and the replacement does not
-// is gone. A replacement of Vanish says that the collection itself is gone. A
+// is gone. A replacement of Vanish says that the collection itself is gone, one of
+// Rewind that no version may be taken for the one of that number that it holds. A
 // Resync asks it to go once more over what it holds at that place of the batch,
 // for instance to tell its handlers again.
 //

@@ -3,6 +3,7 @@ package deltafifo
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -124,6 +125,16 @@ func (q *Queue[T]) Replace(items []Item[T], resourceVersion string) {
 	q.push(replaced)
 }
 
+// Rewind is Replace after the server's history went back (see Replacement.Rewound).
+// It stands for replacements that are dropped as well.
+func (q *Queue[T]) Rewind(items []Item[T], resourceVersion string) {
+	q.push(Delta[T]{
+		Type:            Replaced,
+		ResourceVersion: resourceVersion,
+		Replacement:     &Replacement[T]{Items: items, ResourceVersion: resourceVersion, Rewound: true},
+	})
+}
+
 // Vanish tells that the collection itself is gone, and that resourceVersion was its
 // last. It is a Replace without items, until the next Replace.
 func (q *Queue[T]) Vanish(resourceVersion string) {
@@ -168,6 +179,7 @@ func (q *Queue[T]) append(d Delta[T]) {
 	case n == 0:
 		q.since = time.Now()
 	case d.Type == Replaced:
+		d.Replacement.Rewound = d.Replacement.Rewound || slices.ContainsFunc(q.pending, rewound)
 		q.pending = q.merger.onlyDeletes(q.pending)
 		q.merged += uint64(n - len(q.pending))
 	case q.pending[n-1].Type == Bookmark: // d says no less
@@ -179,6 +191,9 @@ func (q *Queue[T]) append(d Delta[T]) {
 		q.merge()
 	}
 }
+
+// rewound reports whether d follows the server's history back.
+func rewound[T any](d Delta[T]) bool { return d.Type == Replaced && d.Replacement.Rewound }
 
 // merge shortens pending and sets the next limit so that merging costs a small
 // constant per delta, however many keys there are. Called with mu held.

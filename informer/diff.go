@@ -33,7 +33,7 @@ type differ[T Object] struct {
 	base    view[T]
 	out     outcome[T]
 	initial bool
-	// rewound: the replacement at hand is older than what was before it.
+	// rewound: the replacement at hand follows the server's history back.
 	rewound bool
 	// merged: the delta at hand stands for older ones as well.
 	merged bool
@@ -105,7 +105,7 @@ func (d *differ[T]) step(delta *deltafifo.Delta[T]) {
 	case deltafifo.Resync: // changes nothing
 		d.out.resync = true
 	case deltafifo.Replaced:
-		d.rewound = older(delta.ResourceVersion, d.out.resourceVersion)
+		d.rewound = delta.Replacement.Rewound || older(delta.ResourceVersion, d.out.resourceVersion)
 		d.replace(delta.Replacement.Items)
 		d.replaced(!delta.Replacement.Vanished)
 	}

@@ -220,14 +220,19 @@ func TestDiffTrustsNoVersionAfterTheServersHistoryWasRewound(t *testing.T) {
 	for name, test := range map[string]struct {
 		at      string
 		listed  *thing
+		known   bool // that the history went back
 		changed bool
 	}{
-		"a list that is not older": {"9", other, false},
-		"an older list":            {"10", other, true},
-		"the cached object itself": {"10", a2, false},
+		"a list that is not older":      {"9", other, false, false},
+		"an older list":                 {"10", other, false, true},
+		"a list that has overtaken":     {"8", other, true, true},
+		"the cached object itself":      {"10", a2, false, false},
+		"the cached object, in a newer": {"8", a2, true, false},
 	} {
+		list := replaced("9", test.listed)
+		list.Replacement.Rewound = test.known
 		var d differ[*thing]
-		out := d.diff(versioned{viewOf(a2), test.at}, deltas{replaced("9", test.listed)}, false)
+		out := d.diff(versioned{viewOf(a2), test.at}, deltas{list}, false)
 		if changed := len(out.changes) == 1 && len(out.notices) == 1; changed != test.changed {
 			t.Errorf("%s: changed %v, want %v", name, changed, test.changed)
 		}

@@ -76,7 +76,7 @@
 //
 // A complete list (the first, and any relist) is compared with the cache. Same
 // UID and resourceVersion: the cached object stays and nobody is told, unless the
-// list is older than the cache: then the server's history was rewound, and the
+// list is older than the cache, or the server was found to have gone back: then the
 // version may have been given again. Same key and another UID: delete of the old
 // object (Exact false), then add of the new; with Options.NewUIDUpdates that is an
 // update, as any other. Missing: delete (Exact false). Events are not compared, but

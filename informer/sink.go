@@ -20,6 +20,7 @@ type sink[S, T Object] struct {
 
 	held    atomic.Pointer[held[T]] // nil outside of replacements
 	absent  bool                    // of the replacement: the resource is gone
+	rewound bool                    // of the replacement: the server's history went back
 	items   []deltafifo.Item[T]     // since BeginReplace
 	dropped []int                   // places in items that stand for a dropped object
 	failed  map[string]ObjectError
@@ -38,7 +39,7 @@ func (s *sink[S, T]) trouble() *failures { return &s.failures }
 // BeginReplace starts to collect a complete list, and fixes what is known.
 func (s *sink[S, T]) BeginReplace(reason string) {
 	s.AbortReplace()
-	s.absent = reason == string(reflector.RelistAbsent)
+	s.absent, s.rewound = reason == string(reflector.RelistAbsent), reason == string(reflector.RelistRewound)
 	s.held.Store(&held[T]{snapshot: s.cached(), failed: s.failures.keys()})
 	s.items = make([]deltafifo.Item[T], 0, s.length)
 }
@@ -70,9 +71,12 @@ func (s *sink[S, T]) EndReplace(resourceVersion string) {
 	s.failures.replace(s.failed)
 	s.AbortReplace()
 	s.length = len(items)
-	if s.absent {
+	switch {
+	case s.absent:
 		s.queue.Vanish(resourceVersion)
-	} else {
+	case s.rewound:
+		s.queue.Rewind(items, resourceVersion)
+	default:
 		s.queue.Replace(items, resourceVersion)
 	}
 	s.pushed()

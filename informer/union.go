@@ -141,7 +141,7 @@ func (u *union[T]) step(p int, delta *deltafifo.Delta[T]) {
 	case deltafifo.Deleted:
 		u.remove(p, delta)
 	case deltafifo.Replaced:
-		rewound := newerVersion(before, delta.ResourceVersion)
+		rewound := delta.Replacement.Rewound || newerVersion(before, delta.ResourceVersion)
 		u.rewound = u.rewound || rewound
 		u.differ.rewound = rewound
 		u.replace(p, delta.Replacement.Items, rewound)

@@ -311,3 +311,19 @@ func TestUnionHasNoVersionWhereVersionsCannotBeCompared(t *testing.T) {
 		t.Errorf("version %q, want the one that both are at", r.rv)
 	}
 }
+
+func TestUnionTrustsNoVersionOfAPartWhoseHistoryWentBack(t *testing.T) {
+	r := newUnionRig(t, 2)
+	r.round("A=a:u1@5@5 B=b:u2@5@5")
+	for _, known := range []bool{false, true} {
+		list := r.delta('=', "a:u1@5@6") // has overtaken
+		list.Replacement.Rewound = known
+		want := []string(nil)
+		if known {
+			want = []string{"update a:u1@5 -> a:u1@5"}
+		}
+		if told := r.play([]deltas{{list}, nil}); !slices.Equal(told, want) {
+			t.Errorf("rewound %v: told %q, want %q", known, told, want)
+		}
+	}
+}

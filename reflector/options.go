@@ -48,8 +48,8 @@ type Options struct {
 	// long, bookmarks included. A server sends a bookmark about every minute,
 	// but only if anything was written to it since the watch began: a busy
 	// cluster's healthy watches are never silent for 90 s, those of a server
-	// that rests are, and reconnect without harm. At least one second; zero
-	// turns it off.
+	// that rests are, and reconnect without harm, and with every second time a
+	// probe (ProbeAfter). At least one second; zero turns it off.
 	IdleTimeout time.Duration
 
 	// ProbeAfter t: a watch that nothing came on for a time drawn uniformly from
