@@ -57,11 +57,11 @@ func (r *Reflector[T]) run(ctx context.Context) error {
 // abandon ends what is open and not stopped, where a Source or Sink panicked, or
 // ended the goroutine (runtime.Goexit): another Run is to find nothing half done.
 func (d *driver[T]) abandon() {
+	d.closeList()
+	d.close()
 	if d.state.phase == Stopped {
 		return
 	}
-	d.closeList()
-	d.close()
 	if d.replacing {
 		d.sink.AbortReplace()
 	}
