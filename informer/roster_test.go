@@ -39,7 +39,7 @@ func TestARosterKeepsTheOrderOfThoseWhoStay(t *testing.T) {
 func TestHandlersAddedAndRemovedByTheThousandsLeaveTheOthersInOrder(t *testing.T) {
 	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
 		r.start()
-		const n = 10_000
+		const n = 4_000
 		var regs []*Registration
 		for k := range n {
 			reg, err := r.AddHandler(&recorder{}, WithName(fmt.Sprint(k)))
