@@ -177,7 +177,7 @@ func (u *union[T]) put(p int, key string, obj T, back bool) {
 	if last, moves := u.moving[key]; moves {
 		delete(u.moving, key)
 		if otherUID(shown, obj) && !newer(shown, obj) { // no move: the name was given again
-			u.differ.remove(key, last)
+			u.end(key, shown, last)
 			there = false
 		}
 	} else if !held && (there || gone) {
@@ -224,7 +224,17 @@ func (u *union[T]) remove(p int, d *deltafifo.Delta[T]) {
 		e = end{last, false} // p lagged behind the part that showed it
 	}
 	u.leaves(d.Key, e)
-	u.differ.remove(d.Key, d.Object)
+	u.end(d.Key, shown, d.Object)
+}
+
+// end tells of the end of what is shown under key; last is the state that a part sent
+// with it. If that part lagged behind what is shown, nobody has sent its end.
+func (u *union[T]) end(key string, shown, last T) {
+	if !isNil(last) && newer(shown, last) {
+		u.differ.drop(key, shown)
+		return
+	}
+	u.differ.remove(key, last)
 }
 
 // lose notes that part p does not hold key, and reports whether it was the last

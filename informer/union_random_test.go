@@ -57,14 +57,13 @@ func unionRandomWalk(t *testing.T, seed uint64) {
 		history: []state{{}, {}}, at: make([]int, parts), batches: make([]deltas, parts), seen: viewOf(),
 	}
 	w.heard = func(n notice[*thing]) {
-		if n.kind == noticeDelete {
-			return
-		}
 		key := keyOf(n.obj)
 		if last := w.seen[key]; last != nil && newer(last, n.obj) {
 			w.t.Errorf("told %s after %s", show(n.obj), show(last))
 		}
-		w.seen[key] = n.obj
+		if n.kind != noticeDelete {
+			w.seen[key] = n.obj
+		}
 	}
 	rewinds := rnd.IntN(3) == 0
 	for range 200 {

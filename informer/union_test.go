@@ -120,6 +120,10 @@ type unionCase struct {
 }
 
 var unionCases = map[string]unionCase{
+	"an end that is older than what is shown comes with that": {
+		rounds: []string{"A=a:u1@3@5 B=@5", "B+a:u1@9", "B-a:u1@12", "A-a:u1@7"},
+		want:   []string{"delete a:u1@9"}, rv: "7",
+	},
 	"in sync when all parts have listed": {
 		rounds: []string{"A=a:u1@1@5", "A+c:u3@8", "B=b:u2@2@6 A+d:u4@9 B+e:u5@7"},
 		want:   []string{"initial d:u4@9", "initial b:u2@2", "synced", "add e:u5@7"},
