@@ -6,7 +6,8 @@
 // starts an API server in the process, installs the resource's definition there, and
 // shows what the controller does with ConfigSets that a demonstration creates,
 // scales, breaks and deletes, until it is interrupted. With -kubeconfig it works in a
-// cluster, and writes there nothing by itself; -h tells the other flags.
+// cluster, where it installs the definition too (-install-crd=false does not) but shows
+// nothing unasked (-demo does); -h tells the other flags.
 //
 // # What it shows
 //

@@ -25,7 +25,7 @@ const attempts = 3
 
 // errAgain says that the plan is to be made anew. A write came too late, and what is
 // there now has been read from the server into the overlays; or there is a next step.
-var errAgain = errors.New("others keep changing what is being worked on")
+var errAgain = errors.New("what the server has is not what was decided from, again and again")
 
 // sync makes the ConfigSet of a key, and what belongs to it, as it should be. There
 // may be none of that key.
