@@ -202,13 +202,14 @@ func (r *rig) remove(name string) {
 	Expect(r.user.Delete(bubble.Context(), &configset.ConfigSet{ObjectMeta: object(name)})).To(Succeed())
 }
 
-// vanish deletes a ConfigSet without its finalizer.
+// vanish deletes a ConfigSet without waiting for what its finalizer waits for. At no
+// time is it without finalizer and not deleted, which would ask for a write.
 func (r *rig) vanish(name string) {
 	GinkgoHelper()
+	r.remove(name)
 	set := r.get(name)
 	set.Finalizers = nil
 	Expect(r.user.Update(bubble.Context(), set)).To(Succeed())
-	r.remove(name)
 }
 
 // spoil writes into a ConfigMap.
