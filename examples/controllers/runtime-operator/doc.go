@@ -30,8 +30,9 @@
 // with either kind of informers. What it deletes has the UID and version that it has
 // seen. A ConfigMap that belongs to nobody's ConfigSet is not touched.
 //
-// A server that is stopped and started again is waited for. One that comes back without
-// the definition gets it again.
+// A server that is stopped and started again is waited for, though it has to be there
+// when the operator starts. One that comes back without the definition gets it again,
+// unless -install-crd=false.
 //
 // With -leader-elect, an outage longer than ten seconds loses the lease, and that ends
 // the program with status 1: so controller-runtime has it, and something must start it

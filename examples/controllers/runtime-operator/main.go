@@ -36,6 +36,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	o.AddFlags(flags)
 	flags.Lookup("listen").Usage = "`address` for /metrics and /informers; port 0 takes a free one"
 	flags.StringVar(&s.probes, "probes", "127.0.0.1:0", "`address` for /healthz and /readyz")
+	flags.BoolVar(&s.install, "install-crd", true, "install the definition of ConfigSets where it is missing")
 	flags.StringVar(&s.informers, "informers", listwatch, "whose informers the manager is given: `listwatch` or client-go")
 	if status, ok := ops.Parse(flags, &o, args, stderr); !ok {
 		return status
@@ -62,9 +63,12 @@ func operate(ctx context.Context, s settings, o ops.Options, log *slog.Logger) e
 		return err
 	}
 	defer cluster.Close()
-	created, err := configset.Install(ctx, cluster.Config)
-	if err != nil {
-		return err
+	if s.install {
+		created, err := configset.Install(ctx, cluster.Config)
+		if err != nil {
+			return err
+		}
+		log.Info("ConfigSets are served", "installed", created)
 	}
 	options, err := s.options(cluster.Config, logr.FromSlogHandler(log.Handler()))
 	if err != nil {
@@ -84,7 +88,7 @@ func operate(ctx context.Context, s settings, o ops.Options, log *slog.Logger) e
 			return err
 		}
 	}
-	log.Info("starting", "informers", s.informers, "definitionCreated", created,
+	log.Info("starting", "informers", s.informers,
 		"metrics", "http://"+s.metrics+"/metrics", "ready", "http://"+s.probes+"/readyz")
 	return mgr.Start(ctx)
 }

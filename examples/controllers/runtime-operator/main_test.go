@@ -126,6 +126,7 @@ func TestWhatCannotWorkIsOneClearErrorAndAnExitStatus(t *testing.T) {
 		{"informers of nobody", []string{"-informers", "mine"}, 2, `-informers is listwatch or client-go, not "mine"`},
 		{"an argument", []string{"now"}, 2, `unexpected argument "now"`},
 		{"no port", []string{"-probes", "localhost"}, 1, "missing port"},
+		{"no definition", []string{"-install-crd=false"}, 1, `no matches for kind \"ConfigSet\"`},
 		{"no kubeconfig", []string{"-kubeconfig", "main.go/x"}, 1, "read -kubeconfig"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -46,6 +46,7 @@ const ownerIndex = "configset"
 // settings are what an operator can be asked for.
 type settings struct {
 	informers string // a key of constructors
+	install   bool   // the definition, where it is missing
 
 	metrics, probes string // addresses; "0": none
 
@@ -78,12 +79,15 @@ func (s settings) options(to *rest.Config, log logr.Logger) (ctrl.Options, error
 			return ctrl.Options{}, err
 		}
 	}
+	caches := cache.Options{
+		NewInformer: constructors[s.informers], // the one line
+	}
+	if s.install {
+		caches.DefaultWatchErrorHandler = reinstall(to, log)
+	}
 	return ctrl.Options{
 		Scheme: all,
-		Cache: cache.Options{
-			NewInformer:              constructors[s.informers], // the one line
-			DefaultWatchErrorHandler: reinstall(to, log),
-		},
+		Cache:  caches,
 		// Reads wait until the cache has what was written through this client, so that
 		// no plan is made for what is out of date by its own doing.
 		Client: client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}},
@@ -103,7 +107,8 @@ func (s settings) options(to *rest.Config, log logr.Logger) (ctrl.Options, error
 }
 
 // newOperator makes a manager with the controller of ConfigSets, and finds its
-// informers. Nothing runs, and nothing is asked of the server, before its Start.
+// informers. Nothing runs before its Start; the server is asked what it serves, and has
+// to serve ConfigSets.
 func newOperator(ctx context.Context, to *rest.Config, options ctrl.Options) (ctrl.Manager, *inside, error) {
 	mgr, err := ctrl.NewManager(to, options)
 	if err != nil {

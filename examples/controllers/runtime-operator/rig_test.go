@@ -109,6 +109,7 @@ type rig struct {
 // newRig is a rig whose operator runs.
 func newRig(s settings) *rig {
 	GinkgoHelper()
+	s.install = true
 	s.metrics, s.probes, s.leaseNamespace, s.leaseName = "0", "0", "default", name
 	r := &rig{settings: s, server: must(fakeserver.New(fakeserver.Options{})), wire: &wire{writes: map[string]int{}}}
 	bubble.Cleanup(func() { Expect(r.server.Close()).To(Succeed()) })
