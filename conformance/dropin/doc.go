@@ -4,6 +4,7 @@
 //   - a manager of controller-runtime with typed, unstructured and metadata watches, a
 //     field index, owned objects, predicates, several namespaces and options by object:
 //     the same reconciles, which read the same from the cache;
+//   - its cache, whose informers come and go while it runs, and resync;
 //   - its client that reads its own writes: each is found, through cuts and lists;
 //   - every lister of client-go's generated factory: the same answers;
 //   - generated factories of clients for custom resources, those of

@@ -12,24 +12,30 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/listwatch/listwatch/fakeserver"
 	"github.com/listwatch/listwatch/internal/bubble"
 )
 
-// newReader is a client of a manager that runs, which waits in reads for what was
-// written by it.
-func newReader(m maker) (*fakeserver.Server, client.Client) {
+// newManager is a manager of a server, without metrics.
+func newManager(options ctrl.Options) (ctrl.Manager, *fakeserver.Server) {
 	GinkgoHelper()
 	srv, _ := newServer()
-	mgr := must(ctrl.NewManager(srv.Config(), ctrl.Options{
-		Metrics:    server.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: ptr(true)},
-		Cache:      cache.Options{NewInformer: m.make},
-		Client:     client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr(true)}},
-	}))
+	options.Metrics.BindAddress = "0"
+	options.Controller.SkipNameValidation = ptr(true)
+	return must(ctrl.NewManager(srv.Config(), options)), srv
+}
+
+func cacheOf(m maker) cache.Options { return cache.Options{NewInformer: m.make} }
+
+// newUser is a client beside a manager, without a cache.
+func newUser(mgr ctrl.Manager) client.Client {
+	GinkgoHelper()
+	return must(client.New(mgr.GetConfig(), client.Options{}))
+}
+
+// run runs a manager until the end of the spec.
+func run(mgr ctrl.Manager) {
 	ctx, stop := context.WithCancel(bubble.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
@@ -38,6 +44,17 @@ func newReader(m maker) (*fakeserver.Server, client.Client) {
 		Expect(<-ended).NotTo(HaveOccurred())
 	})
 	<-mgr.Elected()
+}
+
+// newReader is a client of a manager that runs, which waits in reads for what was
+// written by it.
+func newReader(m maker) (*fakeserver.Server, client.Client) {
+	GinkgoHelper()
+	mgr, srv := newManager(ctrl.Options{
+		Cache:  cacheOf(m),
+		Client: client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr(true)}},
+	})
+	run(mgr)
 	return srv, mgr.GetClient()
 }
 
