@@ -69,8 +69,9 @@ func WithoutManagedFields() RESTOption {
 // Who writes to a part of an object then writes to other objects too, also before
 // they are in a cache: a Transform may assign to the fields of the object itself
 // and of structs within it, as in pod.ManagedFields = nil, but must not write to
-// entries of maps, elements of slices, or through pointers. Copies made by DeepCopy
-// share nothing.
+// entries of maps, elements of slices, or through pointers. An informer that detects
+// mutations names the object in hand first, then the others. Copies made by DeepCopy
+// share nothing. Unstructured objects are not shared.
 func WithSharing(limit int) RESTOption {
 	return func(s *RESTSettings) { s.Sharing = orDefault(max(0, limit), defaultSharing) }
 }
