@@ -80,6 +80,7 @@ var _ = Describe("Custom resources", func() {
 		}
 		sent := r.do("POST", widgetsPath, "k8s\x00", "Content-Type", protobuf)
 		Expect(sent.code).To(Equal(http.StatusUnsupportedMediaType))
+		Expect(sent.at("message")).To(HaveSuffix("accepted media types include: application/json, application/yaml"))
 		yaml := r.do("POST", widgetsPath, "apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: b\n", "Content-Type", "application/yaml")
 		Expect(yaml.code).To(Equal(http.StatusCreated), "%s", yaml.body)
 	})

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -330,7 +329,5 @@ func errVersion(got, want schema.GroupVersion) error {
 
 // errCustomPatchType is errPatchType for what has no Go type to merge by.
 func errCustomPatchType() error {
-	known := slices.DeleteFunc(slices.Clone(patchTypes), isStrategic)
-	return newStatusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-		"the body of the request was in an unknown format - accepted media types include: "+strings.Join(known, ", "))
+	return errBody(strings.Join(slices.DeleteFunc(slices.Clone(patchTypes), isStrategic), ", "))
 }

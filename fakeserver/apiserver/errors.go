@@ -74,9 +74,20 @@ func errMediaParameters() error {
 }
 
 // errContentType answers a body in a format that is not understood.
-func errContentType() error {
+func errContentType() error { return errBody(mediaTypeList) }
+
+// errCustomContentType answers a protobuf body of a custom object, which has no such
+// form. A real server (v1.37, by its source) finds out while it decodes, which it
+// answers with 400 or, if it is to look for unknown fields, with 500; what to send
+// instead it says only for formats that it does not know.
+func errCustomContentType() error {
+	return errBody(formatJSON.String() + ", " + formatYAML.String())
+}
+
+// errBody answers a body of another format than those accepted.
+func errBody(accepted string) error {
 	return newStatusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-		"the body of the request was in an unknown format - accepted media types include: "+mediaTypeList)
+		"the body of the request was in an unknown format - accepted media types include: "+accepted)
 }
 
 // errStreamType answers a watch in a format that cannot be streamed.

@@ -100,10 +100,7 @@ func (p *patch) known() bool {
 }
 
 // errPatchType answers a patch in a format that is not understood.
-func errPatchType() error {
-	return newStatusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-		"the body of the request was in an unknown format - accepted media types include: "+strings.Join(patchTypes, ", "))
-}
+func errPatchType() error { return errBody(strings.Join(patchTypes, ", ")) }
 
 // next makes of the current state, which is of the stored kind, or of nil the
 // state that the patch leads to.

@@ -43,7 +43,7 @@ func (s *Server) submitted(q *request, want schema.GroupVersionKind, options run
 	}
 	f, err := bodyFormat(q.Header.Get("Content-Type"))
 	if err == nil && q.resource.custom != nil && f == formatProtobuf {
-		err = errContentType()
+		err = errCustomContentType()
 	}
 	if err != nil {
 		return sub, err
