@@ -40,8 +40,8 @@ func (t DeltaType) String() string {
 // is shared and must not be changed.
 type Delta[T any] struct {
 	Type DeltaType
-	// Merged says that an Added or Updated stands for older ones as well, whose
-	// objects the consumer will not see.
+	// Merged says that an Added, Updated or Deleted stands for other deltas of the
+	// key as well, whose objects the consumer will not see.
 	Merged bool
 	Key    string
 	// Object is the state after the change; for Deleted the last state the

@@ -68,7 +68,8 @@
 //	Resync           Resync   the older; deltas of a key merge across it (e)
 //	Resync           Replaced both
 //
-// What stands for others, but not for a deletion, is marked as Merged.
+// What stands for others of its key is marked as Merged, also if a replacement had
+// those dropped.
 //
 // (a) Not dropped: a server may say ADDED of a key that the consumer already
 // holds, and then dropping both would leave it there for ever.

@@ -15,6 +15,9 @@ type head struct {
 	present bool
 }
 
+// nowhere is the place of what stands for no delta that is kept.
+const nowhere = -1
+
 // merge applies the merge rules of doc.go to deltas, in place, and returns the
 // shorter slice. What stands before a replacement is already as short as it
 // gets (see onlyDeletes), and the replacement is not merged with anything.
@@ -64,9 +67,11 @@ func (m *merger[T]) absorb(deltas []Delta[T], older *Delta[T]) bool {
 			newer.Object = older.Object
 			m.heads[older.Key] = head{at: h.at}
 		}
+		newer.Merged = true
 		return true
 	case newer.Type == Deleted:
 		m.heads[older.Key] = head{at: h.at, present: true}
+		newer.Merged = true
 		return true
 	case older.Type == Deleted:
 		newer.Type = Added
@@ -93,16 +98,17 @@ func (m *merger[T]) onlyDeletes(deltas []Delta[T]) []Delta[T] {
 			deltas[kept] = d
 			kept++
 		case d.Type == Bookmark:
+		case d.Type != Deleted && ok:
+			m.heads[d.Key] = head{at: h.at, present: true}
 		case d.Type != Deleted:
-			if ok {
-				m.heads[d.Key] = head{at: h.at, present: true}
-			}
-		case !ok:
+			m.heads[d.Key] = head{at: nowhere}
+		case !ok || h.at == nowhere:
+			d.Merged = d.Merged || ok || replaced
 			deltas[kept] = d
 			m.heads[d.Key] = head{at: kept}
 			kept++
 		case !h.present && !replaced:
-			deltas[h.at].Object = d.Object
+			deltas[h.at].Object, deltas[h.at].Merged = d.Object, true
 		}
 	}
 	m.end()

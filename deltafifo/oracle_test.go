@@ -30,8 +30,9 @@ type rig struct {
 	told map[string][]DeltaType // per key since the last pop
 	// deleted are keys with a Deleted since the last pop; those must be seen.
 	deleted  map[string]thing
-	replaces int  // since the last pop
-	resync   bool // asked for since the last pop
+	before   map[thing]thing // by what was sent with it, what a deletion ended
+	replaces int             // since the last pop
+	resync   bool            // asked for since the last pop
 	last     string
 	batch    []Delta[thing]
 }
@@ -40,7 +41,7 @@ func newRig(t *testing.T, maxPending int) *rig {
 	return &rig{
 		t: t, queue: New[thing](Options{MaxPending: maxPending}), max: maxPending,
 		truth: map[string]thing{}, consumer: map[string]thing{}, told: map[string][]DeltaType{},
-		deleted: map[string]thing{},
+		deleted: map[string]thing{}, before: map[thing]thing{},
 	}
 }
 
@@ -86,6 +87,7 @@ func (r *rig) remove(key string) {
 	}
 	rv := r.next()
 	r.queue.Delete(key, thing{old.uid, r.version}, rv)
+	r.before[thing{old.uid, r.version}] = old
 	delete(r.truth, key)
 	r.told[key] = append(r.told[key], Deleted)
 	r.deleted[key] = old
@@ -179,6 +181,9 @@ func (r *rig) apply(d Delta[thing]) {
 		// Only a replacement that was replaced can hide how one object followed another.
 		if ok && old.uid != d.Object.uid && r.replaces < 2 {
 			r.t.Fatalf("Deleted of %q is about another object than the consumer's: %v", d.Key, r.batch)
+		}
+		if ok && !d.Merged && r.before[d.Object] != old {
+			r.t.Fatalf("Deleted of %q does not follow what the consumer holds, and is not marked as merged: %v", d.Key, r.batch)
 		}
 		delete(r.consumer, d.Key)
 	case Replaced:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,19 +114,32 @@ func TestMergeRules(t *testing.T) {
 }
 
 func TestWhatStandsForOlderDeltasIsMarkedAsMerged(t *testing.T) {
-	q := New[string](Options{MaxPending: 4})
-	q.Add("a", "a1", "1")
-	q.Add("b", "b2", "2")
-	q.Update("a", "a3", "3")
-	q.Delete("c", "c4", "4")
-	q.Update("d", "d5", "5")
-	batch, err := q.Pop(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range batch {
-		if want := d.Key == "a"; d.Merged != want {
-			t.Errorf("%s: merged %v", d.Key, d.Merged)
+	for _, test := range []struct {
+		name      string
+		ops, want []string
+	}{
+		{"updates", []string{"A a 1", "A b 2", "U a 3", "D c 4", "U d 5"}, []string{"a3"}},
+		{"deletes", []string{"U a 1", "D b 2", "D a 3", "D c 4", "D c 5"}, []string{"a3", "c5"}},
+		{"an object between deletes", []string{"D a 1", "A a 2", "D a 3", "D b 4"}, []string{"a1"}},
+		{"a replacement", []string{"U a 1", "D b 2", "D a 3", "A b 4", "D c 5", "D c 6", "D b 7", "R x 8", "D y 9"}, []string{"a3", "c6"}},
+		{"two replacements", []string{"D a 1", "R a 2", "D b 3", "R b 4", "D b 5"}, []string{"b3"}},
+	} {
+		q := New[string](Options{MaxPending: 4})
+		told(q, test.ops...)
+		q.merge()
+		batch, err := q.Pop(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var merged []string
+		for _, d := range batch {
+			if d.Merged {
+				merged = append(merged, d.Object)
+			}
+		}
+		slices.Sort(merged)
+		if !slices.Equal(merged, test.want) {
+			t.Errorf("%s: marked %v, want %v of %v", test.name, merged, test.want, written(batch))
 		}
 	}
 }

@@ -35,7 +35,7 @@ type differ[T Object] struct {
 	initial bool
 	// rewound: the replacement at hand follows the server's history back.
 	rewound bool
-	// merged: the delta at hand stands for older ones as well.
+	// merged: what the delta at hand says of a key may follow on others, unseen.
 	merged bool
 	// overlay is what the deltas so far have done to base. The last delta of a
 	// batch need not be recorded, since nothing looks at it.
@@ -95,11 +95,10 @@ func (d *differ[T]) finish() outcome[T] {
 func (d *differ[T]) release() { clear(d.changes) }
 
 func (d *differ[T]) step(delta *deltafifo.Delta[T]) {
+	d.merged = delta.Merged || delta.Type == deltafifo.Replaced
 	switch delta.Type {
 	case deltafifo.Added, deltafifo.Updated:
-		d.merged = delta.Merged
 		d.put(delta.Key, delta.Object, false)
-		d.merged = false
 	case deltafifo.Deleted:
 		d.remove(delta.Key, delta.Object)
 	case deltafifo.Resync: // changes nothing
@@ -152,20 +151,24 @@ func (d *differ[T]) exchange(key string, was present[T], obj T, replacing bool) 
 	case replacing && sameVersion(old, obj) && (!d.rewound || any(old) == any(obj)):
 		return
 	default:
-		d.notify(notice[T]{kind: noticeUpdate, old: old, obj: obj, merged: replacing || d.merged})
+		d.notify(notice[T]{kind: noticeUpdate, old: old, obj: obj, merged: d.merged})
 	}
 	d.set(key, present[T]{obj: obj, yes: true})
 }
 
 // remove notes that the server told of the end of key; last is the state it sent
-// along, nil if that cannot be cached. If it is a state of another object, then
-// the cached object's own end was missed.
+// along, nil if that cannot be cached: then nothing may be missing between it and the
+// cached one. If it is a state of another object, then the cached object's own end was
+// missed.
 func (d *differ[T]) remove(key string, last T) {
 	old, found := d.get(key)
 	if !found {
 		return
 	}
-	exact := isNil(last) || d.newUID || !otherUID(old, last)
+	exact := !d.merged
+	if !isNil(last) {
+		exact = d.newUID || !otherUID(old, last)
+	}
 	if isNil(last) || !exact {
 		last = old
 	}

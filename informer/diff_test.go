@@ -114,6 +114,16 @@ var diffCases = map[string]diffCase{
 		deltas: deltas{{Type: deltafifo.Deleted, Key: "a", ResourceVersion: "2"}},
 		want:   []string{"delete a:u1@1 exact"}, cache: viewOf(), rv: "2",
 	},
+	"unless it stands for others, whose states nobody has seen": {
+		base:   viewOf(a1),
+		deltas: deltas{{Type: deltafifo.Deleted, Key: "a", ResourceVersion: "2", Merged: true}},
+		want:   []string{"delete a:u1@1"}, cache: viewOf(), rv: "2",
+	},
+	"a deletion with a state is exact whatever it stands for": {
+		base:   viewOf(a1),
+		deltas: deltas{{Type: deltafifo.Deleted, Key: "a", Object: a2, ResourceVersion: "2", Merged: true}},
+		want:   []string{"delete a:u1@2 exact"}, cache: viewOf(), rv: "2",
+	},
 	"a deletion of an unknown object moves the resourceVersion only": {
 		base: viewOf(b1), deltas: deltas{delta(deltafifo.Deleted, a2)},
 		cache: viewOf(b1), rv: "2",

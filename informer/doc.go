@@ -83,7 +83,7 @@
 // an ADDED for a known key is an update, and another UID is delete, then add, as
 // above. A DELETED event is a delete with the object that the server sent (Exact
 // true); so is an event of an object that the transform drops, with the cached
-// object.
+// object, and Exact unless versions between the two were merged.
 // Objects without a UID count as the same, objects without a resourceVersion as
 // changed: that is the price of a transform that removes either. One that makes
 // it another, or changes the name, fails for that object.

@@ -164,19 +164,52 @@ func TestALeaveThatOnlyARelistFoundIsNotExact(t *testing.T) {
 }
 
 func TestALeaveThatWasMergedWithOlderChangesIsNotExact(t *testing.T) {
-	bubble(t, Options[*thing]{MaxPending: 2}, func(t *testing.T, r *rig) {
-		r.from.edit("a", labelled("yes"))
+	drop := func(obj *thing) (*thing, error) {
+		if !isOn(obj) {
+			return nil, ErrDrop
+		}
+		return obj, nil
+	}
+	for name, by := range map[string]struct {
+		transform func(*thing) (*thing, error)
+		option    HandlerOption
+	}{
+		"a filter":    {option: WithFilter(isOn)},
+		"a transform": {transform: drop},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, Options[*thing]{MaxPending: 2, Transform: by.transform}, func(t *testing.T, r *rig) {
+				r.from.edit("a", labelled("yes"))
+				h := &recorder{}
+				r.add(h, by.option)
+				r.start()
+				r.expect(h, "initial a:u1@2")
+				r.writing <- struct{}{} // the cache is busy
+				r.from.edit("b", labelled("no"))
+				synctest.Wait()
+				r.from.edit("a", labelled("yes"))
+				r.from.edit("a", labelled("no"))
+				synctest.Wait()
+				<-r.writing
+				r.expect(h, "delete a:u1@2")
+
+				r.from.edit("a", labelled("yes"))
+				r.expect(h, "add a:u1@6")
+				r.from.edit("a", labelled("no"))
+				r.expect(h, "delete a:u1@6 exact")
+			})
+		})
+	}
+}
+
+func TestALeaveOfAJoinedInformerIsExactIfNothingIsMissing(t *testing.T) {
+	joined(t, []string{"a", "b"}, Options[*thing]{}, func(t *testing.T, r *joinedRig) {
+		r.from.edit("a/1", labelled("yes"))
 		h := &recorder{}
 		r.add(h, WithFilter(isOn))
 		r.start()
-		r.expect(h, "initial a:u1@2")
-		r.writing <- struct{}{} // the cache is busy
-		r.from.edit("b", labelled("no"))
-		synctest.Wait()
-		r.from.edit("a", labelled("yes"))
-		r.from.edit("a", labelled("no"))
-		synctest.Wait()
-		<-r.writing
-		r.expect(h, "delete a:u1@2")
+		r.expect(h, "initial a/1:u1@2")
+		r.from.edit("a/1", labelled("no"))
+		r.expect(h, "delete a/1:u1@2 exact")
 	})
 }

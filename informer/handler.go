@@ -50,10 +50,12 @@ type Deleted[T Object] struct {
 	// otherwise, and if the transform dropped or failed for that state, the
 	// newest that was in the cache.
 	Last T
-	// Exact is false when the end of the object itself was not seen, but found
-	// by a relist or by another UID under the same key, so that versions between
-	// Last and the end may have been missed. It is true also for an object that
-	// left because the transform dropped a new version of it.
+	// Exact says that nothing is missing between Last and the end. It is false when
+	// the end itself was not seen, but found by a relist or by another UID under the
+	// same key. An object that left because the transform dropped a new version of
+	// it, or a filter did not let one through, left exactly if Last is the version
+	// just before that one: not if there may have been others, which a list did not
+	// show, or which were merged (see package deltafifo).
 	Exact bool
 }
 

@@ -40,8 +40,14 @@ type union[T Object] struct {
 	rewound bool             // a part went back in history
 	later   map[string]later // what the newest put of a key is; nil: not looked yet
 	// moving are keys that no part holds for now, but one will before the end of
-	// the round, with the last states that were sent.
-	moving map[string]T
+	// the round.
+	moving map[string]move[T]
+}
+
+// move is what is known of a key on its way to another part.
+type move[T Object] struct {
+	last   T    // the state that was sent when it left; may be nil
+	merged bool // versions before that may have been missed
 }
 
 // maxGone bounds union.gone, for the case that a part lags behind for ever.
@@ -67,7 +73,7 @@ type member[T Object] struct {
 }
 
 func newUnion[T Object](parts int) *union[T] {
-	u := &union[T]{shared: map[string]bool{}, ahead: map[string]bool{}, gone: map[string]end{}, moving: map[string]T{}}
+	u := &union[T]{shared: map[string]bool{}, ahead: map[string]bool{}, gone: map[string]end{}, moving: map[string]move[T]{}}
 	for range parts {
 		u.parts = append(u.parts, member[T]{held: map[string]T{}})
 	}
@@ -133,11 +139,10 @@ func (u *union[T]) step(p int, delta *deltafifo.Delta[T]) {
 	if delta.ResourceVersion != "" {
 		m.resourceVersion = delta.ResourceVersion
 	}
+	u.differ.merged = delta.Merged || delta.Type == deltafifo.Replaced
 	switch delta.Type {
 	case deltafifo.Added, deltafifo.Updated:
-		u.differ.merged = delta.Merged
 		u.put(p, delta.Key, delta.Object, false)
-		u.differ.merged = false
 	case deltafifo.Deleted:
 		u.remove(p, delta)
 	case deltafifo.Replaced:
@@ -174,12 +179,15 @@ func (u *union[T]) put(p int, key string, obj T, back bool) {
 	}
 	m.held[key] = obj
 	left, gone := u.gone[key]
-	if last, moves := u.moving[key]; moves {
+	if move, moves := u.moving[key]; moves {
 		delete(u.moving, key)
+		merged := u.differ.merged
+		u.differ.merged = move.merged
 		if otherUID(shown, obj) && !newer(shown, obj) { // no move: the name was given again
-			u.end(key, shown, last)
+			u.end(key, shown, move.last)
 			there = false
 		}
+		u.differ.merged = move.merged || merged
 	} else if !held && (there || gone) {
 		u.shared[key] = true
 	}
@@ -216,7 +224,7 @@ func (u *union[T]) remove(p int, d *deltafifo.Delta[T]) {
 	case !there:
 		return
 	case u.comes(d, p):
-		u.moving[d.Key] = d.Object
+		u.moving[d.Key] = move[T]{d.Object, d.Merged}
 		return
 	}
 	e := end{d.ResourceVersion, true}
@@ -361,6 +369,7 @@ func (u *union[T]) settle() {
 	if u.rewound {
 		maps.Copy(again, u.ahead)
 	}
+	u.differ.merged = true
 	for _, key := range slices.Sorted(maps.Keys(again)) {
 		if best, found := u.newest(key, 0); found {
 			u.show(key, best)
