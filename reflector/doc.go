@@ -25,9 +25,10 @@
 //     empty one at the same address) is noticed. A list or a watch-list tells. A
 //     watch does not: it is accepted at a version which the server has not
 //     reached, and silent until it has. So a server that is silent after an outage,
-//     or through two watches in a row, is asked for one item of its newest state,
-//     beside the watch, which goes on (Options.ProbeAfter). A version below the
-//     last one leads to a replacement for RelistRewound at once.
+//     after it ended a watch early, or through two watches in a row, is asked for one
+//     item of its newest state, beside the watch, which goes on
+//     (Options.ProbeAfter). A version below the last one leads to a replacement for
+//     RelistRewound at once.
 //   - A server that asks to be left alone for a while (Retry-After) is, for up
 //     to five minutes.
 //   - No spinning: a request is repeated without delay only where the last one
@@ -71,8 +72,8 @@
 //   - a list of nothing but objects of another type is an error, and an event of
 //     an unknown type, or without an object, ends the watch;
 //   - an event of an older version does not take the version back;
-//   - a server that is silent after an outage, or through two watches, is asked for
-//     one item of the newest state, in case its history went back;
+//   - a server that is silent after an outage, an early end, or through two watches,
+//     is asked for one item of the newest state, in case its history went back;
 //   - the backoff begins anew only after two healthy minutes, waits as long as the
 //     server asks for, and ends with Run.
 //
@@ -86,8 +87,7 @@
 //   - Noticing that a server's history went back where it has passed the last
 //     resourceVersion again by the time that something is heard of it, or where the
 //     versions are no numbers: what happened before then is missed, until the next
-//     relist. Reflector.Relist is the remedy. A client of client-go hides a lost
-//     connection: there an outage is noticed if a request is refused.
+//     relist. Reflector.Relist is the remedy.
 //   - Help against a Source that ignores its context: Run waits for it.
 //
 // # Goroutines

@@ -179,6 +179,7 @@ type machine struct {
 	watchList        bool
 	watchListAvoided time.Duration
 	probeAfter       time.Duration // 0: never
+	watchTimeout     time.Duration // a server ends no watch sooner in an orderly way, unless it stops
 	backoff          Backoff
 }
 

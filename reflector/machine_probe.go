@@ -20,6 +20,8 @@ type doubt struct {
 	lost bool
 	// quiet watches in a row lasted and brought neither event nor bookmark.
 	quiet int
+	// askedAt is when the server was last asked.
+	askedAt time.Time
 }
 
 // probe has the server asked where it is, if there is reason for doubt, and
@@ -40,19 +42,28 @@ func (m machine) probe(s state, in input) (state, []effect) {
 // weigh finds reasons for doubt in how a watch was refused or ended.
 //
 //	lost, refused                    → doubt
+//	ended in order before its time   → doubt, as clients of client-go hide a lost connection in that,
+//	                                   but no sooner than WatchTimeout after the last question: proxies do it every minute
 //	ended in order, or by patience   → doubt if it lasted and was silent, as the one before
 //	410, too large, 429, unreadable  → none: the server is up, and something else is the matter
-func (s *state) weigh(in input, wasOpen bool) {
+func (m machine) weigh(s *state, in input, wasOpen bool) {
 	asked := !s.stream.probeAt.IsZero() && !in.at.Before(s.stream.probeAt)
 	if wasOpen && (s.stream.heard || asked) {
-		s.doubt = doubt{}
+		s.doubt = doubt{askedAt: s.doubt.askedAt}
+		if !s.stream.heard {
+			s.doubt.askedAt = s.stream.probeAt
+		}
 	}
+	lived := in.at.Sub(s.stream.openedAt)
 	class := in.failure.class
 	switch {
 	case class.refusesVersion(), class == classDecode, in.failure.throttled():
 	case wasOpen && (class == classEnded || class == classSilent):
-		if !s.stream.heard && in.at.Sub(s.stream.openedAt) >= earlyEnd {
+		if !s.stream.heard && lived >= earlyEnd {
 			s.doubt.quiet++
+		}
+		if class == classEnded && lived < m.watchTimeout && in.at.Sub(s.doubt.askedAt) >= m.watchTimeout {
+			s.doubt.lost = true
 		}
 	default:
 		s.doubt.lost = true

@@ -9,10 +9,10 @@ import (
 )
 
 var (
-	noDoubt    = func(s state) bool { return s.doubt == doubt{} }
+	noDoubt    = func(s state) bool { return !s.doubt.lost && s.doubt.quiet == 0 }
 	lost       = func(s state) bool { return s.doubt.lost }
 	quietTimes = func(n int) func(state) bool {
-		return func(s state) bool { return s.doubt == doubt{quiet: n} }
+		return func(s state) bool { return !s.doubt.lost && s.doubt.quiet == n }
 	}
 	inDoubt = func(s *state) { s.doubt.lost = true }
 	quiet2  = func(s *state) { s.doubt.quiet = 2 }
@@ -68,7 +68,14 @@ func TestWhatHappenedToAWatchGivesReasonForDoubt(t *testing.T) {
 		{name: "none: too large", from: open, in: failedWith(classTooLarge), phase: BackingOff, effects: waits, check: noDoubt},
 		{name: "none: an orderly end of a watch that brought something", from: heard, in: later(time.Hour, failedWith(classEnded)),
 			phase: Watching, effects: resumed, check: noDoubt},
-		{name: "none: an early orderly end", from: open, in: failedWith(classEnded), phase: BackingOff, effects: waits, check: noDoubt},
+		{name: "an orderly end before its time", from: open, in: failedWith(classEnded), phase: BackingOff, effects: waits, check: lost},
+		{name: "an orderly end before its time of a watch that lasted", from: heard, in: later(5*time.Minute-1, failedWith(classEnded)),
+			phase: Watching, effects: resumed, check: lost},
+		{name: "none: an orderly end in time", from: heard, in: later(5*time.Minute, failedWith(classEnded)), phase: Watching, effects: resumed, check: noDoubt},
+		{name: "none: an orderly end soon after the server was asked", from: with(heard, func(s *state) { s.doubt.askedAt = epoch.Add(-4 * time.Minute) }),
+			in: later(time.Minute-1, failedWith(classEnded)), phase: Watching, effects: resumed, check: noDoubt},
+		{name: "an orderly end a while after the server was asked", from: with(heard, func(s *state) { s.doubt.askedAt = epoch.Add(-4 * time.Minute) }),
+			in: later(time.Minute, failedWith(classEnded)), phase: Watching, effects: resumed, check: lost},
 		{name: "a quiet watch counts", from: open, in: later(time.Hour, failedWith(classEnded)), phase: Watching, effects: resumed, check: quietTimes(1)},
 		{name: "and another", from: with(open, func(s *state) { s.doubt.quiet = 1 }), in: later(time.Hour, failedWith(classEnded)),
 			phase: Watching, effects: resumed, check: quietTimes(2)},
@@ -90,7 +97,9 @@ func TestDoubtEndsWhenSomethingIsHeardOrAsked(t *testing.T) {
 		{name: "but a new outage is a new reason", from: heard, in: later(time.Hour, failedWith(classTransport)), phase: Watching, effects: resumed,
 			check: func(s state) bool { return s.doubt == doubt{lost: true} }},
 		{name: "an answer ends it, and the quiet watch is the first", from: probed, in: later(10*time.Second, failedWith(classEnded)),
-			phase: Watching, effects: resumed, check: quietTimes(1)},
+			phase: Watching, effects: resumed, check: func(s state) bool {
+				return s.doubt == doubt{quiet: 1, askedAt: epoch.Add(10 * time.Second)}
+			}},
 		{name: "a watch that ended before it was probed does not", from: probed, in: later(10*time.Second-1, failedWith(classSilent)),
 			phase: Watching, effects: resumed, check: func(s state) bool { return s.doubt == doubt{lost: true, quiet: 2} }},
 		{name: "a list does", from: with(listing("5"), inDoubt), in: page("6", ""), phase: Watching, effects: `begin expired, items, end "6", watch "6"`, check: noDoubt},

@@ -22,7 +22,7 @@ func testMachine(t testing.TB, options Options) machine {
 	}
 	return machine{
 		pageSize: complete.PageSize, watchList: !complete.DisableWatchList,
-		watchListAvoided: complete.WatchListAvoided, probeAfter: complete.ProbeAfter, backoff: complete.Backoff,
+		watchListAvoided: complete.WatchListAvoided, probeAfter: complete.ProbeAfter, watchTimeout: complete.WatchTimeout, backoff: complete.Backoff,
 	}
 }
 

@@ -110,7 +110,7 @@ func (s *state) progress() {
 func (m machine) watchFailed(s state, in input) (state, []effect) {
 	wasOpen := s.stream.open
 	effects := s.leaveStream(nil)
-	s.weigh(in, wasOpen)
+	m.weigh(&s, in, wasOpen)
 	if in.failure.absent {
 		return m.absent(s, in, effects)
 	}

@@ -57,9 +57,12 @@ type Options struct {
 	// was, makes the Reflector ask for one item of the newest state. If that is
 	// older than the last resourceVersion, the server's history went back, and the
 	// collection is fetched again (RelistRewound). There is reason for doubt, once,
-	// after a connection was lost or refused, and after two watches in a row that
-	// lasted and brought neither event nor bookmark. Zero is 10 seconds, negative
-	// turns it off. The time is drawn so that a fleet does not ask at once.
+	// after a connection was lost or refused, after two watches in a row that
+	// lasted and brought neither event nor bookmark, and, but no sooner than
+	// WatchTimeout after the last such question, after a watch that was ended
+	// before WatchTimeout: that is how clients of client-go show a lost connection.
+	// Zero is 10 seconds, negative turns it off. The time is drawn so that a fleet
+	// does not ask at once.
 	ProbeAfter time.Duration
 
 	// DisableWatchList syncs by LIST only.

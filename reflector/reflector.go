@@ -42,6 +42,7 @@ func New[T Object](source Source[T], sink Sink[T], options Options) (*Reflector[
 		watchList:        !options.DisableWatchList && !refusesWatchList(source),
 		watchListAvoided: options.WatchListAvoided,
 		probeAfter:       options.ProbeAfter,
+		watchTimeout:     options.WatchTimeout,
 		backoff:          options.Backoff,
 	}}
 	r.knownSink, _ = sink.(KnownSink)

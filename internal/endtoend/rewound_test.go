@@ -105,6 +105,19 @@ var _ = Describe("A server", func() {
 				Eventually(func() map[string]string { return cached(inf) }).Should(Equal(r.served()))
 			})
 
+			bubble.It("that is replaced so fast that no request fails is noticed as well, "+listing.name+", "+name, func() {
+				r, place, inf, handler := begin()
+				old := r.server
+				synctest.Wait() // for the watch
+				place.moveIn(r)
+				old.DropWatches() // FromListerWatcher is shown an orderly end
+				r.create("new")
+				Eventually(func() map[string]string { return cached(inf) }, "30s").Should(Equal(r.served()))
+				handler.ExpectExactly(bubble.TB(), informertest.Deleted("default/a").Exact(false), informertest.Deleted("default/b").Exact(false),
+					informertest.Deleted("default/c").Exact(false), informertest.Added("default/new"))
+				Expect(inf.Status().Reflector.Relists).To(HaveKeyWithValue(reflector.RelistRewound, int64(1)))
+			})
+
 			bubble.It("that comes back with its history is asked once, and not listed, "+listing.name+", "+name, func() {
 				r, _, inf, handler := begin()
 				r.wire.taken()
