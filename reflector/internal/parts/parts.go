@@ -54,7 +54,6 @@ type Table struct {
 // places is where Parts and marks are.
 type places struct {
 	sets  []set
-	marks []atomic.Uint32
 	shift int          // of a hash, to the number of its set
 	fresh atomic.Int64 // marks and Parts made since these places are in use
 	hand  atomic.Int64 // the set where room is looked for next
@@ -62,9 +61,10 @@ type places struct {
 
 // set has the Parts whose hashes begin alike. Tags are zero where there is none:
 // else the end of the Part's hash, so that few Parts are looked into, and whether
-// it was found lately.
+// it was found lately. Marks are tags of what came, but is no Part.
 type set struct {
 	tags  [ways]atomic.Uint32
+	marks [marks]atomic.Uint32
 	parts [ways]atomic.Pointer[Part]
 }
 
@@ -83,15 +83,10 @@ func New(limit int) *Table {
 }
 
 func newPlaces(sets int) *places {
-	return &places{sets: make([]set, sets), marks: make([]atomic.Uint32, sets*marks), shift: 64 - bits.Len(uint(sets-1))}
+	return &places{sets: make([]set, sets), shift: 64 - bits.Len(uint(sets-1))}
 }
 
 func (p *places) set(hash uint64) *set { return &p.sets[hash>>p.shift] }
-
-// mark is where a hash is noted.
-func (p *places) mark(hash uint64) *atomic.Uint32 {
-	return &p.marks[hash>>(p.shift-bits.Len(marks-1))]
-}
 
 // tag is that of a Part that was not found yet.
 func tag(hash uint64) uint32 { return uint32(hash)&^found | 2 }
@@ -119,11 +114,13 @@ func (t *Table) Find(kind uintptr, raw []byte) (*Part, Key) {
 // comes once need not be added.
 func (t *Table) Again(key Key) bool {
 	places := t.places.Load()
-	mark := places.mark(key.hash)
-	if mark.Load() == tag(key.hash) {
-		return true
+	set := places.set(key.hash)
+	for i := range set.marks {
+		if set.marks[i].Load() == tag(key.hash) {
+			return true
+		}
 	}
-	mark.Store(tag(key.hash))
+	set.marks[places.fresh.Load()%marks].Store(tag(key.hash)) // as good as any, and not always the same
 	t.made(places)
 	return false
 }
@@ -206,7 +203,8 @@ func (t *Table) makeRoom(places *places, cost int64) bool {
 // made counts what was put into places, and goes over to larger ones when that is
 // as much as they hold.
 func (t *Table) made(old *places) {
-	if len(old.sets) >= t.most || old.fresh.Add(1) < int64(len(old.marks)) || !t.growing.CompareAndSwap(false, true) {
+	fresh := old.fresh.Add(1)
+	if len(old.sets) >= t.most || fresh < int64(len(old.sets)*marks) || !t.growing.CompareAndSwap(false, true) {
 		return
 	}
 	defer t.growing.Store(false)
@@ -214,10 +212,11 @@ func (t *Table) made(old *places) {
 		return
 	}
 	grown := newPlaces(2 * len(old.sets))
-	for i := range old.marks {
-		if mark := old.marks[i].Load(); mark != 0 { // the next bit is not known
-			grown.marks[2*i].Store(mark)
-			grown.marks[2*i+1].Store(mark)
+	for i := range old.sets {
+		for j := range old.sets[i].marks { // of which set, is not known
+			mark := old.sets[i].marks[j].Load()
+			grown.sets[2*i].marks[j].Store(mark)
+			grown.sets[2*i+1].marks[j].Store(mark)
 		}
 	}
 	t.places.Store(grown)

@@ -166,7 +166,7 @@ func TestSeveralGoroutinesShareATable(t *testing.T) {
 func TestASmallTableIsSmall(t *testing.T) {
 	for _, limit := range []int{0, 1, 1 << 10, 1 << 30} {
 		places := New(limit).places.Load()
-		if bytes := len(places.sets)*int(unsafe.Sizeof(set{})) + 4*len(places.marks); bytes > 2<<10 {
+		if bytes := len(places.sets) * int(unsafe.Sizeof(set{})); bytes > 2<<10 {
 			t.Errorf("%d bytes at a limit of %d", bytes, limit)
 		}
 	}
@@ -175,7 +175,7 @@ func TestASmallTableIsSmall(t *testing.T) {
 func TestTheArraysTakeNoMoreThanATwentyFifthOfTheLimit(t *testing.T) {
 	for _, limit := range []int{1 << 16, 1 << 20, 3 << 20, 32 << 20} {
 		table := New(limit)
-		if bytes := table.most * (int(unsafe.Sizeof(set{})) + 4*marks); bytes > limit/25 {
+		if bytes := table.most * int(unsafe.Sizeof(set{})); bytes > limit/25 {
 			t.Errorf("%d bytes at a limit of %d", bytes, limit)
 		}
 	}
