@@ -27,7 +27,8 @@ const (
 	VerdictOtherNamespace Verdict = "other namespace"
 	// VerdictTransformFailed: it was received, and the transform failed for it.
 	VerdictTransformFailed Verdict = "transform failed"
-	// VerdictTransformDropped: it was received, and the transform dropped it.
+	// VerdictTransformDropped: it was received, and the transform dropped its newest
+	// version.
 	VerdictTransformDropped Verdict = "transform dropped"
 	// VerdictDeleted: it was in the cache, and was deleted not long ago.
 	VerdictDeleted Verdict = "deleted"
@@ -133,6 +134,7 @@ func (i *Informer[T]) Explain(key string) Explanation {
 			e.Failure = failure
 		}
 		e.Drops = append(e.Drops, drops...)
+		x.withheld = x.withheld || p.sink.trouble().drops.stands(key)
 		dropped := p.sink.trouble().drops.count()
 		x.dropped += dropped
 		x.forgot = x.forgot || dropped > maxRecent

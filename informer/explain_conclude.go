@@ -14,8 +14,9 @@ type explainer struct {
 	status *Status
 	shape  shape
 
-	dropped int64 // versions, by the transform
-	forgot  bool  // some of them
+	withheld bool  // the newest version was dropped by the transform
+	dropped  int64 // versions of any object
+	forgot   bool  // some of them
 }
 
 func (x explainer) because(format string, args ...any) {
@@ -53,8 +54,6 @@ func (x explainer) verdict() Verdict {
 	for _, p := range e.Pending {
 		waiting = !p.Gone
 	}
-	// What was dropped or deleted later counts.
-	dropped := len(e.Drops) > 0 && (len(e.Deletions) == 0 || !e.Drops[0].Time.Before(e.Deletions[0].Time))
 	switch {
 	case e.Cached:
 		return VerdictCached
@@ -66,7 +65,7 @@ func (x explainer) verdict() Verdict {
 		return VerdictOtherNamespace
 	case e.Failure != nil:
 		return VerdictTransformFailed
-	case dropped:
+	case x.withheld:
 		return VerdictTransformDropped
 	case len(e.Deletions) > 0:
 		return VerdictDeleted
@@ -174,6 +173,9 @@ func (x explainer) deletions() {
 		how := "the server said so"
 		if !d.Exact {
 			how = "the deletion itself was not seen, but a list or another UID showed it"
+		}
+		if len(x.e.Drops) > 0 {
+			how += ", or the transform dropped a newer version"
 		}
 		before := ""
 		if x.e.Cached {

@@ -156,6 +156,49 @@ func TestExplainTellsWhatTheTransformDid(t *testing.T) {
 	})
 }
 
+func TestExplainKeepsADropAndADeletionApart(t *testing.T) {
+	dropping := true
+	transform := func(obj *thing) (*thing, error) {
+		if dropping && obj.Name == "a" {
+			return nil, ErrDrop
+		}
+		return obj, nil
+	}
+	bubble(t, Options[*thing]{Transform: transform}, func(t *testing.T, r *rig) {
+		dropping = false
+		r.from.set("a")
+		r.start()
+		dropping = true
+		r.writing <- struct{}{} // the cache is busy, so that the object leaves it later
+		r.from.set("a")
+		time.Sleep(time.Second)
+		<-r.writing
+		synctest.Wait()
+		check(t, r.Explain("a"), VerdictTransformDropped, "the transform dropped it", "left the cache at 2000-01-01T00:00:01Z")
+
+		r.from.remove("a")
+		synctest.Wait()
+		check(t, r.Explain("a"), VerdictDeleted, "left the cache")
+		r.from.set("a")
+		synctest.Wait()
+		check(t, r.Explain("a"), VerdictTransformDropped)
+		r.outage(func() {
+			r.from.remove("a")
+			r.from.compact()
+		})
+		check(t, r.Explain("a"), VerdictDeleted)
+
+		r.from.set("a")
+		dropping = false
+		r.from.set("a")
+		synctest.Wait()
+		dropping = true
+		r.from.remove("a") // the last state is dropped
+		synctest.Wait()
+		check(t, r.Explain("a"), VerdictDeleted)
+	})
+}
+
 func TestExplainTellsOfADropOnceHoweverOftenItIsListed(t *testing.T) {
 	transform := func(*thing) (*thing, error) { return nil, ErrDrop }
 	bubble(t, Options[*thing]{Transform: transform}, func(t *testing.T, r *rig) {

@@ -44,7 +44,16 @@ func (f *failures) count() {
 	f.total++
 }
 
+// clear notes that another version of key was received, or its end.
 func (f *failures) clear(key string) {
+	if f.dropped.Load() > 0 {
+		f.drops.clear(key)
+	}
+	f.fix(key)
+}
+
+// fix forgets the failure of key.
+func (f *failures) fix(key string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.byKey, key)
@@ -52,6 +61,7 @@ func (f *failures) clear(key string) {
 
 // replace forgets all failures for those of a complete list.
 func (f *failures) replace(byKey map[string]ObjectError) {
+	f.drops.endList()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.total += len(byKey)

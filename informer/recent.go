@@ -1,6 +1,7 @@
 package informer
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -82,7 +83,14 @@ func (r *recent[E]) find(match func(E) bool) (found []E) {
 type drops struct {
 	recent[Drop]
 	at map[dropped]int64 // where in the ring; guarded by mu
+	// newest are the keys of which the newest version received is one of these.
+	newest map[string]newestDrop // guarded by mu
+	lists  int64                 // that began; guarded by mu
 }
+
+// newestDrop is where in the ring a drop is, and how many lists had begun when it was
+// noted last.
+type newestDrop struct{ at, lists int64 }
 
 // dropped is a version of an object.
 type dropped struct{ key, resourceVersion string }
@@ -92,19 +100,54 @@ func (d *drops) note(key, resourceVersion string) {
 	now, what := time.Now(), dropped{key, resourceVersion}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.at == nil {
+		d.at, d.newest = map[dropped]int64{}, map[string]newestDrop{}
+	}
 	if k, known := d.at[what]; known {
+		d.newest[key] = newestDrop{k, d.lists}
 		d.ring[k].Time = now
 		return
 	}
 	k := d.total % maxRecent
 	if d.total >= maxRecent {
-		delete(d.at, dropped{d.ring[k].Key, d.ring[k].ResourceVersion})
-	}
-	if d.at == nil {
-		d.at = map[dropped]int64{}
+		old := d.ring[k]
+		delete(d.at, dropped{old.Key, old.ResourceVersion})
+		if d.newest[old.Key].at == k {
+			delete(d.newest, old.Key)
+		}
 	}
 	d.put(Drop{Key: key, ResourceVersion: resourceVersion, Time: now})
-	d.at[what] = k
+	d.at[what], d.newest[key] = k, newestDrop{k, d.lists}
+}
+
+// clear notes that another version of key was received, or its end.
+func (d *drops) clear(key string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.newest, key)
+}
+
+// beginList is to be called before the drops of a complete list are noted, and endList
+// after them: keys that are not among these have other versions now, or none.
+func (d *drops) beginList() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lists++
+}
+
+func (d *drops) endList() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.DeleteFunc(d.newest, func(_ string, drop newestDrop) bool { return drop.lists < d.lists })
+}
+
+// stands reports whether the newest version received of key was dropped, as far as it
+// is remembered.
+func (d *drops) stands(key string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, found := d.newest[key]
+	return found
 }
 
 // noteDeletions remembers the deletions among notices. A large relist may bring

@@ -42,6 +42,7 @@ func (s *sink[S, T]) BeginReplace(reason string) {
 	s.absent, s.rewound = reason == string(reflector.RelistAbsent), reason == string(reflector.RelistRewound)
 	s.held.Store(&held[T]{snapshot: s.cached(), failed: s.failures.keys()})
 	s.items = make([]deltafifo.Item[T], 0, s.length)
+	s.failures.drops.beginList()
 }
 
 // ReplaceItem adds an object to the list. One that cannot be transformed is
@@ -130,10 +131,11 @@ func (s *sink[S, T]) upsert(received S, enqueue func(key string, obj T, resource
 		s.Bookmark(resourceVersion)
 		return
 	}
-	s.failures.clear(key)
 	if isNil(obj) { // dropped, so that an earlier version has to leave
+		s.failures.fix(key)
 		s.queue.Delete(key, obj, resourceVersion)
 	} else {
+		s.failures.clear(key)
 		enqueue(key, obj, resourceVersion)
 	}
 	s.pushed()
