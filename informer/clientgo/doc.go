@@ -64,7 +64,12 @@
 //   - LastSyncResourceVersion is that of the store, which trails what was received by
 //     microseconds.
 //
-// Of has the rest: the Informer behind an informer of this package.
+// Of has the rest: the Informer behind an informer of this package. Its Status names
+// the collection, as far as it is known: informers of factories know all of it but
+// selectors; one that was made from a ListerWatcher knows group and version by the
+// example's apiVersion and kind, or by its type if that is one of client-go's scheme,
+// and the resource of the kinds of that scheme. Its name is the ObjectDescription, or
+// else made of the collection, as "pods.v1".
 //
 // # Concurrency
 //

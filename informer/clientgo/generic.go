@@ -40,9 +40,10 @@ func NewFilteredDynamicSharedInformerFactory(client dynamic.Interface, defaultRe
 //
 // signature: dynamicinformer's
 func NewFilteredDynamicInformer(client dynamic.Interface, gvr schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers cache.Indexers, tweakListOptions dynamicinformer.TweakListOptionsFunc) informers.GenericInformer {
-	g := &generic{informer: NewSharedIndexInformerWithOptions(
+	g := &generic{informer: newInformer(
 		tweaking(client.Resource(gvr).Namespace(namespace), client, tweakListOptions), &unstructured.Unstructured{},
 		cache.SharedIndexInformerOptions{ResyncPeriod: resyncPeriod, ObjectDescription: gvr.String(), Indexers: indexers},
+		collectionAt(gvr, namespace),
 	)}
 	g.lister = dynamiclister.NewRuntimeObjectShim(dynamiclister.New(g.informer.GetIndexer(), gvr))
 	return g
@@ -94,9 +95,10 @@ func NewMetadataSharedInformerFactoryWithOptions(client metadata.Interface, defa
 //
 // signature: metadatainformer's
 func NewFilteredMetadataInformer(client metadata.Interface, gvr schema.GroupVersionResource, namespace string, resyncPeriod time.Duration, indexers cache.Indexers, tweakListOptions metadatainformer.TweakListOptionsFunc) informers.GenericInformer {
-	g := &generic{informer: NewSharedIndexInformerWithOptions(
+	g := &generic{informer: newInformer(
 		tweaking(client.Resource(gvr).Namespace(namespace), client, tweakListOptions), &metav1.PartialObjectMetadata{},
 		cache.SharedIndexInformerOptions{ResyncPeriod: resyncPeriod, ObjectDescription: gvr.String(), Indexers: indexers},
+		collectionAt(gvr, namespace),
 	)}
 	g.lister = metadatalister.NewRuntimeObjectShim(metadatalister.New(g.informer.GetIndexer(), gvr))
 	return g

@@ -60,6 +60,11 @@ func NewSharedIndexInformer(lw cache.ListerWatcher, exampleObject runtime.Object
 // informer behind it. Like client-go's it returns no error; it panics without a
 // ListerWatcher or with an indexer that is nil, where client-go panics later.
 func NewSharedIndexInformerWithOptions(lw cache.ListerWatcher, exampleObject runtime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
+	return newInformer(lw, exampleObject, options, collectionLike(exampleObject))
+}
+
+// newInformer is that of a collection that is known, as far as it is.
+func newInformer(lw cache.ListerWatcher, exampleObject runtime.Object, options cache.SharedIndexInformerOptions, from reflector.Collection) *sharedIndexInformer {
 	if lw == nil {
 		panic("clientgo: no ListerWatcher")
 	}
@@ -74,12 +79,16 @@ func NewSharedIndexInformerWithOptions(lw cache.ListerWatcher, exampleObject run
 	}
 	inside := informer.Options[Object]{
 		Name:            s.name,
+		Collection:      from,
 		NewUIDUpdates:   true,
 		DetectMutations: detectsMutations(),
 		Reflector: reflector.Options{
 			DisableWatchList: !features.FeatureGates().Enabled(features.WatchListClient),
 			Observer:         s.observe,
 		},
+	}
+	if options.ObjectDescription == "" && from.Resource != "" {
+		inside.Name = from.String()
 	}
 	if s.metrics != nil {
 		inside.Instruments = s.metrics

@@ -2,11 +2,9 @@ package clientgo
 
 import (
 	"reflect"
-	"strings"
 	"time"
 	"unsafe"
 
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -87,13 +85,9 @@ func (c collection) identifier(factory, clientset any) cache.InformerNameAndReso
 	if !ok || named.InformerName() == nil {
 		return cache.InformerNameAndResource{}
 	}
-	group, ok := c.groupOf(clientset).(interface{ RESTClient() rest.Interface })
+	gvr, ok := c.at(clientset)
 	if !ok {
 		return cache.InformerNameAndResource{}
 	}
-	client := group.RESTClient()
-	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return cache.InformerNameAndResource{}
-	}
-	return named.InformerName().WithResource(client.APIVersion().WithResource(strings.ToLower(c.resource)))
+	return named.InformerName().WithResource(gvr)
 }

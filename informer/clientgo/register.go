@@ -77,12 +77,11 @@ func RegisterAll[C any, F ~func(C, time.Duration) cache.SharedIndexInformer](fac
 func register[C any, F ~func(C, time.Duration) cache.SharedIndexInformer](factory Factory[F], scope Scope, chosen []collection) {
 	for _, c := range chosen {
 		factory.InformerFor(c.example(), func(client C, resync time.Duration) cache.SharedIndexInformer {
-			return NewSharedIndexInformerWithOptions(c.listWatch(client, scope), c.example(), cache.SharedIndexInformerOptions{
-				ResyncPeriod:      resync,
-				Indexers:          byNamespace(),
-				ObjectDescription: c.object.String(),
-				Identifier:        c.identifier(factory, client),
-			})
+			return newInformer(c.listWatch(client, scope), c.example(), cache.SharedIndexInformerOptions{
+				ResyncPeriod: resync,
+				Indexers:     byNamespace(),
+				Identifier:   c.identifier(factory, client),
+			}, c.read(client, scope))
 		})
 	}
 }
