@@ -18,7 +18,7 @@
 // One informer for each resource, set of namespaces, selectors and type, whoever
 // asks and in whatever order of options. What all its users see must be agreed on:
 // who asks for another transform or mapping than the first, or for it to be read in
-// another way (WithREST, WithReflector), gets ErrConflict, with both places and each
+// another way (WithREST, WithReflector, WithInformer), gets ErrConflict, with both places and each
 // difference. Indexes are added as they are asked for.
 //
 // A metadata-only or untyped View of what a typed informer caches reads that cache:

@@ -118,7 +118,11 @@ func create[T informer.Object](f *Factory, r *request) (*informer.Informer[T], e
 	if err != nil {
 		return nil, fmt.Errorf("factory: %v at %s: %w", r.key, r.site, err)
 	}
-	options := informer.Options[T]{Name: r.name(), Reflector: r.settings.reflector}
+	own := r.settings.informer
+	options := informer.Options[T]{
+		Name: r.name(), Reflector: r.settings.reflector, MaxPending: own.MaxPending, DetectMutations: own.DetectMutations,
+		OnMutation: own.OnMutation, NewUIDUpdates: own.NewUIDUpdates, Instruments: own.Instruments,
+	}
 	options.Transform, _ = r.transform.(func(T) (T, error))
 	options.Collection = r.key.collection()
 	if r.settings.waiting {

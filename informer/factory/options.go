@@ -76,6 +76,28 @@ func WithReflector(options reflector.Options) Option {
 	return func(r *request) { r.settings.reflector = options }
 }
 
+// InformerOptions are those of informer.Options, of the same names, that are of no type
+// and have no Option of their own here. See there for what they do.
+type InformerOptions struct {
+	// MaxPending is the number of deltas that may wait before some are merged.
+	MaxPending int
+	// DetectMutations looks for objects of the cache that somebody modified.
+	DetectMutations bool
+	// OnMutation is told of them; nil panics.
+	OnMutation func(*informer.Mutation)
+	// NewUIDUpdates tells of another UID as of an update. Not for several namespaces.
+	NewUIDUpdates bool
+	// Instruments are told of each piece of work.
+	Instruments informer.Instruments
+}
+
+// WithInformer configures the informer, in place of what was given before. Whoever
+// else asks for it has to name the same values, as with WithReflector; among
+// Options.Defaults it is for all.
+func WithInformer(options InformerOptions) Option {
+	return func(r *request) { r.settings.informer = options }
+}
+
 // WithTransform calls transform for each object received (see
 // informer.Options.Transform). T must be the informer's type. Whoever else asks for
 // the informer has to name the very same function: a function of a package, not one

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/listwatch/listwatch/informer"
 	"github.com/listwatch/listwatch/informer/factory"
 	"github.com/listwatch/listwatch/internal/bubble"
 	"github.com/listwatch/listwatch/reflector"
@@ -112,6 +113,27 @@ var _ = Describe("A factory's informer", func() {
 		part := must(factory.For[*corev1.Pod](r.Factory, factory.WithREST(reflector.WithShard(half))))
 		Expect(part).NotTo(BeIdenticalTo(pods))
 		Expect(part.Name()).To(Equal("pods.v1 of " + half))
+	})
+
+	bubble.It("has an informer as its own options say", func() {
+		found := make(chan *informer.Mutation, 1)
+		detecting := factory.WithInformer(factory.InformerOptions{DetectMutations: true, OnMutation: func(m *informer.Mutation) { found <- m }})
+		r := newRig(factory.Options{Defaults: []factory.Option{detecting}})
+		r.pod("default", "web", nil)
+		pods := must(factory.For[*corev1.Pod](r.Factory))
+		Expect(must(factory.For[*corev1.Pod](r.Factory, detecting))).To(BeIdenticalTo(pods))
+		_, err := factory.For[*corev1.Pod](r.Factory, factory.WithInformer(factory.InformerOptions{MaxPending: 9}))
+		Expect(err).To(MatchError(factory.ErrConflict))
+		Expect(err).To(MatchError(ContainSubstring("MaxPending: 0, not 9; DetectMutations: true, not false; OnMutation: ")))
+		updates := factory.WithInformer(factory.InformerOptions{NewUIDUpdates: true})
+		_, err = factory.For[*corev1.Node](r.Factory, factory.WithNamespaces("a", "b"), updates)
+		Expect(err).To(MatchError(informer.ErrInvalidOptions))
+		must(factory.For[*corev1.Node](r.Factory, updates))
+		must(pods.AddHandler(informer.HandlerFuncs[*corev1.Pod]{
+			AddFunc: func(pod *corev1.Pod, _ bool) { pod.Labels = map[string]string{"by": "mistake"} },
+		}))
+		r.start()
+		Expect((<-found).Key).To(Equal("default/web"))
 	})
 
 	bubble.It("has a reflector as its own options say", func() {

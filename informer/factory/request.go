@@ -27,6 +27,7 @@ type settings struct {
 	transform, mapping function
 	rest               reflector.RESTSettings // its selectors are in the key
 	reflector          reflector.Options
+	informer           InformerOptions
 }
 
 // request is what somebody asks for.
@@ -103,6 +104,7 @@ func (k key) String() string {
 func (s *settings) differences(asked *settings) string {
 	all := fieldsThatDiffer(&s.rest, &asked.rest)
 	all = append(all, fieldsThatDiffer(&s.reflector, &asked.reflector)...)
+	all = append(all, fieldsThatDiffer(&s.informer, &asked.informer)...)
 	for _, d := range []struct {
 		what     string
 		has, got any
