@@ -8,9 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -51,7 +48,7 @@ type controller struct {
 	informers  *factory.Factory
 	setCache   *informer.Informer[*configset.ConfigSet]
 	childCache *informer.Informer[*corev1.ConfigMap]
-	definition *informer.Informer[*metav1.PartialObjectMetadata] // of one object, if that
+	missing    chan struct{} // has an element if the server said that it has no ConfigSets
 }
 
 // newController makes a controller. Nothing runs yet, and nothing is requested.
@@ -60,7 +57,7 @@ func newController(s settings) (*controller, error) {
 		s.config = rest.CopyConfig(s.config)
 		s.config.QPS, s.config.Burst = 50, 100
 	}
-	c := &controller{settings: s, writes: prometheus.NewCounterVec(prometheus.CounterOpts{
+	c := &controller{settings: s, missing: make(chan struct{}, 1), writes: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "replicas_writes_total", Help: "Objects written, by what was done and with what success.",
 	}, []string{"operation", "result"})}
 	var err error
@@ -95,23 +92,7 @@ func (c *controller) makeInformers() (err error) {
 	}
 	c.childCache, err = factory.For[*corev1.ConfigMap](c.informers,
 		factory.WithTransform(onlyChildren), factory.WithIndex(byOwner, ownerKey))
-	if err != nil {
-		return err
-	}
-	c.definition, err = factory.For[*metav1.PartialObjectMetadata](c.informers,
-		factory.WithResource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")),
-		factory.WithFields(fields.OneTermEqualSelector(metav1.ObjectNameField, configset.DefinitionName)))
 	return err
-}
-
-// observe is called by the reflectors. That the server has no ConfigSets contradicts
-// a cache that has their definition, which is then to be looked for again: a server
-// that came back without its data says nothing by itself to who watches from a version
-// of before.
-func (c *controller) observe(status reflector.Status) {
-	if status.Phase == reflector.Absent { // only ConfigSets are waited for
-		c.definition.Relist()
-	}
 }
 
 // onlyChildren keeps the ConfigMaps of everybody else out of the cache: a cluster

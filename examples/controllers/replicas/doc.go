@@ -29,7 +29,9 @@
 //
 // A server that comes back without its data, or with a backup's: the reflectors notice
 // after a while, and the controller, where it sees a contradiction, has them list
-// again at once. The definition is installed again.
+// again at once. The definition is looked for, and installed where it is missing, at
+// the beginning of each term of leadership and whenever the server answers that it has
+// no ConfigSets: of that the server itself is asked, never a cache.
 //
 // What is decided is in package configset, in pure functions; here is who reads,
 // waits and writes. All writes carry the version that was seen.
@@ -42,6 +44,6 @@
 // # Goroutines
 //
 // While it works: two workers, one that keeps the definition, those of a work queue,
-// and one for each of two handlers. Always: those of three informers, and what package
-// ops says.
+// and one for each of two handlers. Always: those of two informers, of a third one while
+// ConfigSets are waited for, and what package ops says.
 package main

@@ -52,7 +52,7 @@ func serve(ctx context.Context, options ops.Options, install bool, log *slog.Log
 		return err
 	}
 	metrics := informermetrics.New()
-	if err := metrics.Add(c.setCache, c.childCache, c.definition); err != nil {
+	if err := metrics.Add(c.setCache, c.childCache); err != nil {
 		return err
 	}
 	registry.MustRegister(metrics, c.writes)

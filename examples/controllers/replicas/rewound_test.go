@@ -1,10 +1,15 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/listwatch/listwatch/examples/controllers/internal/ops"
@@ -59,4 +64,44 @@ var _ = Describe("Where the server's history went back, the controller", func() 
 		r.expectComplete("web", 1)
 		r.quiet()
 	})
+
+	for _, electing := range []bool{false, true} {
+		bubble.It(fmt.Sprintf("installs it, once, where the server came back empty and is past where it was, leader election: %v", electing), func() {
+			r := newRig()
+			p := r.run(ops.Options{LeaderElect: electing, LeaseNamespace: "default", LeaseName: "replicas"})
+			r.set("web", 2)
+			r.expectSettled("web", 2)
+			old, before := r.server, version(r)
+			r.wire.set(func() { r.wire.down = true })
+			Expect(old.Close()).To(Succeed())
+			time.Sleep(20 * time.Second)
+			r.newServer()
+			for n := 0; version(r) <= before; n++ {
+				_, err := r.maps.Create(r.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("other-", n)}}, metav1.CreateOptions{})
+				Expect(err).NotTo(HaveOccurred())
+			}
+			r.wire.taken()
+			r.wire.set(func() { r.wire.down = false })
+			time.Sleep(2 * time.Minute)
+			// The cache of ConfigMaps has children of before, until it notices: orphans now.
+			Expect(slices.DeleteFunc(r.wire.taken(), func(write string) bool {
+				return strings.HasPrefix(write, "-") && strings.HasSuffix(write, " Not Found")
+			})).To(Equal([]string{define}))
+			Expect(p.setCache.Status().Synced).To(BeTrue())
+			r.set("web", 1)
+			time.Sleep(time.Minute)
+			Expect(r.wire.taken()).To(Equal(writes("~configsets/web +web-0 ~configsets/web/status")))
+			r.expectComplete("web", 1)
+		})
+	}
 })
+
+// version is where the history of the server is.
+func version(r *rig) uint64 {
+	GinkgoHelper()
+	version, err := r.server.ResourceVersion(r.ctx)
+	Expect(err).NotTo(HaveOccurred())
+	number, err := strconv.ParseUint(version, 10, 64)
+	Expect(err).NotTo(HaveOccurred())
+	return number
+}

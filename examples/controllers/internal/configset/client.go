@@ -56,9 +56,12 @@ func Install(ctx context.Context, config *rest.Config) (created bool, err error)
 		return false, fmt.Errorf("configset: %w", err)
 	}
 	definitions := client.CustomResourceDefinitions()
-	definition, err := definitions.Create(ctx, Definition(), metav1.CreateOptions{})
-	created = err == nil
-	if apierrors.IsAlreadyExists(err) {
+	definition, err := definitions.Get(ctx, DefinitionName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		definition, err = definitions.Create(ctx, Definition(), metav1.CreateOptions{})
+		created = err == nil
+	}
+	if apierrors.IsAlreadyExists(err) { // somebody else was faster
 		definition, err = definitions.Get(ctx, DefinitionName, metav1.GetOptions{})
 	}
 	for err == nil && !established(definition) {
