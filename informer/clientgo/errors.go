@@ -16,6 +16,8 @@ var (
 	ErrUnknownIndex = errors.New("index does not exist")
 	// ErrNoInformer: a factory's client cannot list and watch a type.
 	ErrNoInformer = errors.New("the factory's client has no such collection")
+	// ErrLate: a factory was asked for a type before the type was registered.
+	ErrLate = errors.New("the factory has an informer of another make already")
 	// ErrScope: a factory and its Scope do not agree.
 	ErrScope = errors.New("scope is not the factory's")
 )

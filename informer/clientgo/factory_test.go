@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/listwatch/listwatch/informer/clientgo"
 	"github.com/listwatch/listwatch/internal/bubble"
@@ -38,6 +39,31 @@ var _ = Describe("A generated factory", func() {
 		Expect(must(generic.Lister().ByNamespace("default").Get("a"))).To(BeIdenticalTo(pod))
 		close(stop)
 		factory.Shutdown()
+	})
+
+	bubble.It("keeps what it was asked for before, and Register says so", func() {
+		factory := informers.NewSharedInformerFactory(newRig(ours).client, 0)
+		core := factory.Core().V1()
+		before := core.Pods().Informer().GetStore()
+		err := clientgo.Register(factory, clientgo.Scope{}, &corev1.ConfigMap{}, &corev1.Pod{}, &corev1.Node{})
+		Expect(err).To(MatchError(clientgo.ErrLate))
+		Expect(err).To(MatchError(And(ContainSubstring("*v1.Pod"), ContainSubstring("call Register before"),
+			Not(ContainSubstring("ConfigMap")), Not(ContainSubstring("Node")))))
+		Expect(core.Pods().Informer().GetStore() == before).To(BeTrue())
+		for _, other := range []cache.SharedIndexInformer{core.ConfigMaps().Informer(), core.Nodes().Informer()} {
+			_, ok := clientgo.Of(other)
+			Expect(ok).To(BeTrue(), "registered though another type was late")
+		}
+		Expect(clientgo.RegisterAll(factory, clientgo.Scope{})).To(MatchError(clientgo.ErrLate))
+	})
+
+	bubble.It("takes the same type twice", func() {
+		factory := informers.NewSharedInformerFactory(newRig(ours).client, 0)
+		Expect(clientgo.Register(factory, clientgo.Scope{}, &corev1.Pod{}, &corev1.Pod{})).To(Succeed())
+		pods := factory.Core().V1().Pods()
+		first := pods.Informer().GetStore()
+		Expect(clientgo.Register(factory, clientgo.Scope{}, &corev1.Pod{})).To(Succeed())
+		Expect(pods.Informer().GetStore() == first).To(BeTrue())
 	})
 
 	bubble.It("is restricted as it was, or refused", func() {

@@ -1,6 +1,7 @@
 package clientgo
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -33,7 +34,7 @@ type Scope struct {
 // Register has a generated factory hand out our informers for the types of objects,
 // to everyone who asks it, also by listers and ForResource. To be called before
 // anyone else has asked for one of the types: what the factory has made already
-// stays. The factory then has informers for these types, so that its Start starts
+// stays, which is an error, unless it is ours. The factory then has informers for these types, so that its Start starts
 // them: name the types that are used.
 //
 //	factory := informers.NewSharedInformerFactory(client, resync)
@@ -43,7 +44,9 @@ type Scope struct {
 // the factory's. Indexes are those that
 // generated informers have. Errors: ErrNoInformer if the factory's client cannot list
 // and watch a type; ErrScope if the factory is known to be restricted otherwise;
-// nothing is registered then.
+// nothing is registered then. ErrLate names the types that the factory had another
+// informer of already; all others of the call are registered, since a factory tells
+// what it has only by making what it lacks.
 func Register[C any, F ~func(C, time.Duration) cache.SharedIndexInformer](factory Factory[F], scope Scope, objects ...runtime.Object) error {
 	scope, err := scopeOf(factory, scope)
 	if err != nil {
@@ -58,32 +61,35 @@ func Register[C any, F ~func(C, time.Duration) cache.SharedIndexInformer](factor
 		}
 		chosen = append(chosen, known[k])
 	}
-	register(factory, scope, chosen)
-	return nil
+	return register(factory, scope, chosen)
 }
 
 // RegisterAll is Register for every type that the factory's client can list and
 // watch. Start then starts an informer for each: this is for tests, and for programs
-// that do watch everything. Errors: ErrScope.
+// that do watch everything. Errors: ErrScope, and ErrLate as of Register.
 func RegisterAll[C any, F ~func(C, time.Duration) cache.SharedIndexInformer](factory Factory[F], scope Scope) error {
 	scope, err := scopeOf(factory, scope)
 	if err != nil {
 		return err
 	}
-	register(factory, scope, collectionsOf(reflect.TypeFor[C]()))
-	return nil
+	return register(factory, scope, collectionsOf(reflect.TypeFor[C]()))
 }
 
-func register[C any, F ~func(C, time.Duration) cache.SharedIndexInformer](factory Factory[F], scope Scope, chosen []collection) {
+func register[C any, F ~func(C, time.Duration) cache.SharedIndexInformer](factory Factory[F], scope Scope, chosen []collection) error {
+	var late []error
 	for _, c := range chosen {
-		factory.InformerFor(c.example(), func(client C, resync time.Duration) cache.SharedIndexInformer {
+		inf := factory.InformerFor(c.example(), func(client C, resync time.Duration) cache.SharedIndexInformer {
 			return newInformer(c.listWatch(client, scope), c.example(), cache.SharedIndexInformerOptions{
 				ResyncPeriod: resync,
 				Indexers:     byNamespace(),
 				Identifier:   c.identifier(factory, client),
 			}, c.read(client, scope))
 		})
+		if _, ok := Of(inf); !ok {
+			late = append(late, fmt.Errorf("register %v: %w: call Register before anything asks the factory for it", c.object, ErrLate))
+		}
 	}
+	return errors.Join(late...)
 }
 
 // scopeOf completes a scope by what can be seen of a factory, whose informers would
