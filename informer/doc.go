@@ -67,8 +67,9 @@
 // no bound. That objects are copies: they are shared, and must not be modified.
 //
 // That a server whose history went back (etcd restored from a backup) is noticed at
-// once: a list shows it, and a watch that is silent after an outage has the server
-// asked (reflector.Options.ProbeAfter), ten to twenty seconds later. Until then, and
+// once: a list shows it, and a watch that is silent after a lost connection has the
+// server asked (reflector.Options.ProbeAfter), ten to twenty seconds later, or at once
+// if nobody was there to answer for a while. Until then, and
 // for good if the server has passed the old version again before something is heard of
 // it, the cache stays as it is.
 //

@@ -18,15 +18,19 @@ type doubt struct {
 	// lost: a connection was lost or refused, and since then nothing came, nor was
 	// the server asked.
 	lost bool
+	// away: in that time nobody was there to answer a request. The server may have
+	// been replaced, and may soon have passed the last resourceVersion.
+	away bool
 	// quiet watches in a row lasted and brought neither event nor bookmark.
 	quiet int
 	// askedAt is when the server was last asked.
 	askedAt time.Time
 }
 
-// probe has the server asked where it is, if there is reason for doubt, and
-// nothing comes on the watch that was opened. A version that is no number cannot
-// be compared with the answer.
+// probe has the server asked where it is, if there is reason for doubt: at once if
+// it was away (the wait before this try has spread a fleet), else if nothing comes
+// on the watch that was opened. A version that is no number cannot be compared with
+// the answer.
 func (m machine) probe(s state, in input) (state, []effect) {
 	if m.probeAfter == 0 || !s.doubt.lost && s.doubt.quiet < maxQuiet {
 		return s, effectsNext
@@ -35,13 +39,17 @@ func (m machine) probe(s state, in input) (state, []effect) {
 		return s, effectsNext
 	}
 	delay := m.probeAfter + time.Duration(in.random*float64(m.probeAfter))
+	if s.doubt.away {
+		delay = 0
+	}
 	s.stream.probeAt = in.at.Add(delay)
 	return s, []effect{{kind: effectProbe, resourceVersion: s.resourceVersion, delay: delay}, {kind: effectNext}}
 }
 
 // weigh finds reasons for doubt in how a watch was refused or ended.
 //
-//	lost, refused                    → doubt
+//	lost                             → doubt
+//	refused, answered by nobody      → doubt, in the latter case that the server was away
 //	ended in order before its time   → doubt, as clients of client-go hide a lost connection in that,
 //	                                   but no sooner than WatchTimeout after the last question: proxies do it every minute
 //	ended in order, or by patience   → doubt if it lasted and was silent, as the one before
@@ -66,6 +74,6 @@ func (m machine) weigh(s *state, in input, wasOpen bool) {
 			s.doubt.lost = true
 		}
 	default:
-		s.doubt.lost = true
+		s.doubt.lost, s.doubt.away = true, s.doubt.away || !wasOpen && in.failure.code == 0
 	}
 }

@@ -10,7 +10,8 @@ import (
 
 var (
 	noDoubt    = func(s state) bool { return !s.doubt.lost && s.doubt.quiet == 0 }
-	lost       = func(s state) bool { return s.doubt.lost }
+	lost       = func(s state) bool { return s.doubt.lost && !s.doubt.away }
+	away       = func(s state) bool { return s.doubt.lost && s.doubt.away }
 	quietTimes = func(n int) func(state) bool {
 		return func(s state) bool { return !s.doubt.lost && s.doubt.quiet == n }
 	}
@@ -30,6 +31,8 @@ func TestAWatchOpenedInDoubtIsProbed(t *testing.T) {
 		{name: "nor after one quiet watch", from: with(watching("5"), func(s *state) { s.doubt.quiet = 1 }), in: open, phase: Watching, effects: "next"},
 		{name: "after a lost connection", from: with(watching("5"), inDoubt), in: open, phase: Watching,
 			effects: `probe "5" in 10s, next`, check: at(10 * time.Second)},
+		{name: "at once after it was away", from: with(watching("5"), func(s *state) { s.doubt = doubt{lost: true, away: true} }), in: half, phase: Watching,
+			effects: `probe "5" in 0s, next`, check: at(0)},
 		{name: "after two quiet watches", from: with(watching("5"), quiet2), in: open, phase: Watching,
 			effects: `probe "5" in 10s, next`, check: at(10 * time.Second)},
 		{name: "later by what was drawn", from: with(watching("5"), inDoubt), in: half, phase: Watching,
@@ -50,6 +53,8 @@ func TestWhatHappenedToAWatchGivesReasonForDoubt(t *testing.T) {
 	heard := with(open, func(s *state) { s.stream.heard = true })
 	throttled := failedWith(classBusy)
 	throttled.failure.code = 429
+	answered := failedWith(classDenied)
+	answered.failure.code = 404
 	told := failedWith(classBusy)
 	told.failure.reason = metav1.StatusReasonTooManyRequests
 	resumed, waits := `close, rewatch "5"`, "close, wait 800ms"
@@ -58,11 +63,13 @@ func TestWhatHappenedToAWatchGivesReasonForDoubt(t *testing.T) {
 		{name: "a lost connection after a while", from: heard, in: later(time.Minute, failedWith(classTransport)), phase: Watching, effects: resumed, check: lost},
 		{name: "none: a frame that cannot be read", from: open, in: failedWith(classDecode), phase: BackingOff, effects: waits, check: noDoubt},
 		{name: "an error of the server", from: open, in: failedWith(classServer), phase: BackingOff, effects: waits, check: lost},
-		{name: "a refused connection", from: watching("5"), in: failedWith(classBusy), phase: BackingOff, effects: "wait 800ms", check: lost},
-		{name: "a server that lacks the resource", from: watching("5"), in: failedWith(classDenied), phase: BackingOff, effects: "wait 800ms", check: lost},
-		{name: "nobody who answers", from: watching("5"), in: failedWith(classSilent), phase: BackingOff, effects: "wait 800ms", check: lost},
+		{name: "a refused connection", from: watching("5"), in: failedWith(classBusy), phase: BackingOff, effects: "wait 800ms", check: away},
+		{name: "a server that lacks the resource", from: watching("5"), in: answered, phase: BackingOff, effects: "wait 800ms", check: lost},
+		{name: "nobody who answers", from: watching("5"), in: failedWith(classSilent), phase: BackingOff, effects: "wait 800ms", check: away},
 		{name: "none: 429", from: open, in: throttled, phase: BackingOff, effects: waits, check: noDoubt},
 		{name: "none: 429 of a proxy that hides the code", from: watching("5"), in: told, phase: BackingOff, effects: "wait 800ms", check: noDoubt},
+		{name: "a lost connection after one that was refused", from: with(open, func(s *state) { s.doubt.away = true }), in: failedWith(classTransport),
+			phase: BackingOff, effects: waits, check: away},
 		{name: "429 takes nothing back", from: with(watching("5"), inDoubt), in: throttled, phase: BackingOff, effects: "wait 800ms", check: lost},
 		{name: "none: 410", from: open, in: failedWith(classExpired), phase: BackingOff, effects: waits, check: noDoubt},
 		{name: "none: too large", from: open, in: failedWith(classTooLarge), phase: BackingOff, effects: waits, check: noDoubt},

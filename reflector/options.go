@@ -54,7 +54,8 @@ type Options struct {
 
 	// ProbeAfter t: a watch that nothing came on for a time drawn uniformly from
 	// [t,2t), though there is reason to doubt that the server is the one that it
-	// was, makes the Reflector ask for one item of the newest state. If that is
+	// was, makes the Reflector ask for one item of the newest state; at once, if
+	// nobody was there to answer a request since the last sign of the server. If that is
 	// older than the last resourceVersion, the server's history went back, and the
 	// collection is fetched again (RelistRewound). There is reason for doubt, once,
 	// after a connection was lost or refused, after two watches in a row that

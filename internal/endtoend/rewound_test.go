@@ -1,6 +1,7 @@
 package endtoend_test
 
 import (
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"testing/synctest"
@@ -103,6 +104,20 @@ var _ = Describe("A server", func() {
 				Expect(status.Rewinds).To(Equal(int64(1)))
 				r.create("later")
 				Eventually(func() map[string]string { return cached(inf) }).Should(Equal(r.served()))
+			})
+
+			bubble.It("that is replaced by one soon to pass its version is noticed as well, "+listing.name+", "+name, func() {
+				r, place, inf, _ := begin()
+				repair := r.cut()
+				time.Sleep(5 * time.Second)
+				place.moveIn(r)
+				repair()
+				for i := range 30 { // the old one's version was 18
+					r.create(fmt.Sprint("new-", i))
+					time.Sleep(time.Second)
+				}
+				Eventually(func() map[string]string { return cached(inf) }).Should(Equal(r.served()))
+				Expect(inf.Status().Reflector.Relists).To(HaveKeyWithValue(reflector.RelistRewound, int64(1)))
 			})
 
 			bubble.It("that is replaced so fast that no request fails is noticed as well, "+listing.name+", "+name, func() {
