@@ -103,11 +103,15 @@ func (p *program) diagnostics() http.Handler {
 		Metrics: p.metrics.registry,
 		Ready: func() error {
 			c := p.current.Load()
-			if c == nil {
-				return errors.New("waiting for the lease")
+			switch {
+			case c != nil:
+				return ops.Synced(c.watched[0], c.watched[1])
+			case p.options.LeaderElect: // there are no caches before it is our turn
+				return nil
 			}
-			return ops.Synced(c.watched[0], c.watched[1])
+			return errors.New("not running")
 		},
+		Standby: func() bool { return p.options.LeaderElect && p.current.Load() == nil },
 		Informers: func() (all []informer.Inspectable) {
 			if c := p.current.Load(); c != nil {
 				all = append(all, c.watched[0], c.watched[1])

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing/synctest"
@@ -171,14 +172,14 @@ var _ = Describe("Diagnostics", func() {
 		Expect(body).To(ContainSubstring(`workqueue_adds_total{name="podlabeler"} `))
 		Expect(strings.Count(body, "\ninformer_store_resource_version{")).To(Equal(2))
 		_, body = get("/informers")
-		Expect(body).To(And(ContainSubstring(`"name": "*v1.Pod"`), ContainSubstring(`"name": "*v1.Namespace"`)))
+		Expect(body).To(And(ContainSubstring(`"name": "pods.v1"`), ContainSubstring(`"name": "namespaces.v1"`)))
 		status, _ := get("/readyz")
 		Expect(status).To(Equal(200))
 
 		stop()
 		status, body = get("/readyz")
 		Expect(status).To(Equal(503))
-		Expect(body).To(ContainSubstring("waiting for the lease"))
+		Expect(body).To(ContainSubstring("not running"))
 		_, body = get("/metrics")
 		Expect(body).NotTo(ContainSubstring("\ninformer_store_resource_version{"))
 		Expect(body).To(ContainSubstring(`podlabeler_patches_total{result="written"} 2`))
@@ -329,16 +330,24 @@ var _ = Describe("Of several processes", func() {
 		time.Sleep(quiet)
 		Expect(first.current.Load()).NotTo(BeNil())
 		Expect(second.current.Load()).To(BeNil())
-		readiness := func(p *program) int {
+		readiness := func(p *program) string {
 			answer := httptest.NewRecorder()
 			p.diagnostics().ServeHTTP(answer, httptest.NewRequest("GET", "/readyz", nil))
-			return answer.Code
+			return fmt.Sprint(answer.Code, " ", answer.Body)
 		}
-		Expect(readiness(first)).To(Equal(200))
-		Expect(readiness(second)).To(Equal(503))
+		Expect(readiness(first)).To(Equal("200 ok\n"))
+		Expect(readiness(second)).To(Equal("200 ok, standing by without the lease\n"))
 		stop()
 		time.Sleep(10 * time.Second)
-		Expect(readiness(second)).To(Equal(200))
+		Expect(readiness(second)).To(Equal("200 ok\n"))
+		repair := r.cut()
+		time.Sleep(5 * time.Second)
+		Expect(readiness(second)).To(Equal("200 ok\n"), "the caches still answer")
+		time.Sleep(time.Hour)
+		Expect(readiness(second)).To(Equal("200 ok, standing by without the lease\n"))
+		repair()
+		time.Sleep(time.Minute)
+		Expect(readiness(second)).To(Equal("200 ok\n"))
 		r.create("shop/b")
 		r.expectPatches("shop/b")
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/listwatch/listwatch/examples/controllers/internal/configset"
+	"github.com/listwatch/listwatch/examples/controllers/internal/ops"
 	"github.com/listwatch/listwatch/informer"
 	"github.com/listwatch/listwatch/informer/factory"
 	"github.com/listwatch/listwatch/internal/worker"
@@ -49,6 +52,7 @@ type controller struct {
 	setCache   *informer.Informer[*configset.ConfigSet]
 	childCache *informer.Informer[*corev1.ConfigMap]
 	missing    chan struct{} // has an element if the server said that it has no ConfigSets
+	atWork     atomic.Bool
 }
 
 // newController makes a controller. Nothing runs yet, and nothing is requested.
@@ -119,6 +123,16 @@ func (c *controller) start(ctx context.Context) { c.informers.Start(ctx) }
 // stop waits until they have ended.
 func (c *controller) stop() { c.informers.Shutdown() }
 
+// diagnostics show the caches, which are the same whoever's turn it is.
+func (c *controller) diagnostics(options ops.Options, metrics prometheus.Gatherer) http.Handler {
+	return ops.Handler(ops.Diagnostics{
+		Metrics:   metrics,
+		Ready:     func() error { return ops.Synced(c.setCache, c.childCache) },
+		Standby:   func() bool { return options.LeaderElect && !c.atWork.Load() },
+		Informers: c.informers.Informers,
+	})
+}
+
 // term is one time of being at work. What it has in memory, another one that was at
 // work in between would have made wrong.
 type term struct {
@@ -140,6 +154,8 @@ func (c *controller) work(ctx context.Context) error {
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: configset.Plural, MetricsProvider: c.queues}),
 	}
+	c.atWork.Store(true)
+	defer c.atWork.Store(false)
 	group := worker.New(ctx)
 	defer group.StopAndWait()
 	defer t.queue.ShutDown()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing/synctest"
@@ -236,6 +237,25 @@ var _ = Describe("Of two processes of the controller", func() {
 		Expect(r.wire.taken()).To(Equal(writes("+web-0 +web-2 +web-3 ~configsets/web/status")))
 		r.expectComplete("web", 4)
 		r.quiet()
+	})
+
+	bubble.It("both are ready, also while the server is out of reach", func() {
+		r := newRig()
+		working, waiting := r.run(electing), r.run(electing)
+		readiness := func(p *process) string {
+			answer := httptest.NewRecorder()
+			p.diagnostics(electing, ops.NewRegistry()).ServeHTTP(answer, httptest.NewRequest("GET", "/readyz", nil))
+			return fmt.Sprint(answer.Code, " ", answer.Body)
+		}
+		Expect(readiness(working)).To(Equal("200 ok\n"))
+		Expect(readiness(waiting)).To(Equal("200 ok, standing by without the lease\n"))
+		repair := r.cut()
+		time.Sleep(time.Hour) // nobody has the lease
+		Expect(readiness(working)).To(Equal("200 ok, standing by without the lease\n"))
+		Expect(readiness(waiting)).To(Equal("200 ok, standing by without the lease\n"))
+		repair()
+		time.Sleep(time.Minute)
+		Expect([]string{readiness(working), readiness(waiting)}).To(ConsistOf("200 ok\n", "200 ok, standing by without the lease\n"))
 	})
 
 	bubble.It("the one that lost its lease stops, and is there again when the other ends", func() {

@@ -60,11 +60,7 @@ func serve(ctx context.Context, options ops.Options, install bool, log *slog.Log
 	if err != nil {
 		return err
 	}
-	endpoint, err := ops.Serve(log, options, ops.Handler(ops.Diagnostics{
-		Metrics:   registry,
-		Ready:     func() error { return ops.Synced(c.setCache, c.childCache) },
-		Informers: c.informers.Informers,
-	}))
+	endpoint, err := ops.Serve(log, options, c.diagnostics(options, registry))
 	if err != nil {
 		return err
 	}

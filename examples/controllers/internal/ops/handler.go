@@ -15,6 +15,15 @@ import (
 
 // Diagnostics are what a controller shows of itself. All functions are called for
 // each request, concurrently.
+//
+// What the pages mean, in all controllers here: /healthz asks whether the process
+// runs, and fails for nothing that a restart would not mend. /readyz asks whether its
+// caches are complete: not before their first list, and from then on also while the
+// server is out of reach, since they still answer, and no other process could do
+// more. A process that stands by while another one has the lease is ready, or a
+// rolling update would wait for it until the lease is free, and so for ever; the text
+// says that it stands by. Whether the caches are up to date is told by /informers and
+// /metrics.
 type Diagnostics struct {
 	// Metrics are shown at /metrics.
 	Metrics prometheus.Gatherer
@@ -22,8 +31,12 @@ type Diagnostics struct {
 	// always healthy. A server that cannot be reached is no reason: starting again
 	// would not help.
 	Healthy func() error
-	// Ready says at /readyz why the controller does not do its work at present.
+	// Ready says at /readyz why the process could not work now if it were its turn:
+	// see Synced. Nil is always ready.
 	Ready func() error
+	// Standby reports whether it is another one's turn, which /readyz says if the
+	// process is ready. Nil: no leader election.
+	Standby func() bool
 	// Informers are shown at /informers, where there is no page without it.
 	Informers func() []informer.Inspectable
 }
@@ -32,16 +45,16 @@ type Diagnostics struct {
 func Handler(d Diagnostics) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(d.Metrics, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /healthz", answer(d.Healthy))
-	mux.HandleFunc("GET /readyz", answer(d.Ready))
+	mux.HandleFunc("GET /healthz", answer(d.Healthy, nil))
+	mux.HandleFunc("GET /readyz", answer(d.Ready, d.Standby))
 	if d.Informers != nil {
 		mux.Handle("GET /informers", informer.StatusHandlerOf(d.Informers))
 	}
 	return mux
 }
 
-// answer says ok, or with status 503 what is not.
-func answer(check func() error) http.HandlerFunc {
+// answer says ok, and if somebody stands by, or with status 503 what is not.
+func answer(check func() error, standby func() bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		if check != nil {
@@ -50,6 +63,10 @@ func answer(check func() error) http.HandlerFunc {
 				fmt.Fprintln(w, strings.TrimSpace(err.Error()))
 				return
 			}
+		}
+		if standby != nil && standby() {
+			fmt.Fprintln(w, "ok, standing by without the lease")
+			return
 		}
 		fmt.Fprintln(w, "ok")
 	}
