@@ -9,6 +9,9 @@
 // cluster, where it installs the definition too (-install-crd=false does not) but shows
 // nothing unasked (-demo does); -h tells the other flags.
 //
+// It must not run on one server with examples/controllers/runtime-operator: both own all
+// ConfigSets, know nothing of each other's lease, and would overwrite each other's work.
+//
 // # What it shows
 //
 // Informers of a custom type, by informer/factory: one that waits for its definition

@@ -15,6 +15,9 @@
 // The module is one of its own, so that only those who want controller-runtime have
 // it: run it from the root of the repository, whose go.work knows it.
 //
+// It must not run on one server with examples/controllers/replicas: both own all
+// ConfigSets, know nothing of each other's lease, and would overwrite each other's work.
+//
 // # What is where
 //
 // operator.go has the manager, and the one line; reconciler.go what is done for a
@@ -30,9 +33,13 @@
 // with either kind of informers. What it deletes has the UID and version that it has
 // seen. A ConfigMap that belongs to nobody's ConfigSet is not touched.
 //
-// A server that is stopped and started again is waited for, though it has to be there
-// when the operator starts. One that comes back without the definition gets it again,
+// A server that is stopped and started again while the operator runs is waited for. One
+// that is down when the operator starts is not: the program ends with status 1, since
+// controller-runtime asks the server what it serves before anything runs. One that comes back without the definition gets it again,
 // unless -install-crd=false.
+//
+// Readiness is that of package ops: the caches are complete, also while the server is
+// out of reach, or another process has the lease.
 //
 // With -leader-elect, an outage longer than ten seconds loses the lease, and that ends
 // the program with status 1: so controller-runtime has it, and something must start it

@@ -4,15 +4,19 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -115,6 +119,27 @@ func TestTheProgramShowsWhatItDoesAndEndsWithAnInterrupt(t *testing.T) {
 	}
 }
 
+// nobody is a kubeconfig of a server that is down.
+func nobody(t *testing.T) (path string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "kubeconfig")
+	config := clientcmdapi.NewConfig()
+	config.Clusters["down"] = &clientcmdapi.Cluster{Server: "http://" + listener.Addr().String()}
+	config.Contexts["down"] = &clientcmdapi.Context{Cluster: "down"}
+	config.CurrentContext = "down"
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestWhatCannotWorkIsOneClearErrorAndAnExitStatus(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -128,6 +153,7 @@ func TestWhatCannotWorkIsOneClearErrorAndAnExitStatus(t *testing.T) {
 		{"no port", []string{"-probes", "localhost"}, 1, "missing port"},
 		{"no definition", []string{"-install-crd=false"}, 1, `no matches for kind \"ConfigSet\"`},
 		{"no kubeconfig", []string{"-kubeconfig", "main.go/x"}, 1, "read -kubeconfig"},
+		{"no server", []string{"-kubeconfig", nobody(t)}, 1, "connection refused"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			command := program(t, test.args...)

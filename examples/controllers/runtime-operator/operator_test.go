@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"time"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -124,6 +127,29 @@ var _ = Describe("An operator", func() {
 			r.lose("web-0")
 			r.settle()
 			Expect(r.world()).To(Equal([]string{"web: Complete, 2 of 2", "web-0 of web", "web-1 of web"}))
+		})
+
+		bubble.It("is ready while another one has the lease, with informers of "+informers, func() {
+			r := newRig(settings{informers: informers, leaderElect: true})
+			standby, seen, err := newOperator(bubble.Context(), r.server.Config(), must(r.settings.options(r.server.Config(), GinkgoLogr)))
+			Expect(err).NotTo(HaveOccurred())
+			ctx, stop := context.WithCancel(context.WithoutCancel(bubble.Context()))
+			ended := make(chan error, 1)
+			Expect(seen.ready(nil)).NotTo(Succeed())
+			go func() { ended <- standby.Start(ctx) }()
+			time.Sleep(time.Minute)
+			Expect(standby.Elected()).NotTo(BeClosed())
+			Expect(seen.ready(nil)).To(Succeed())
+			stop()
+			Expect(<-ended).To(Succeed())
+		})
+
+		bubble.It("is ready while the server is out of reach, with informers of "+informers, func() {
+			r := newRig(settings{informers: informers})
+			repair := r.cut()
+			time.Sleep(time.Hour)
+			Expect(r.seen.ready(nil)).To(Succeed())
+			repair()
 		})
 
 		bubble.It("brings its definition back, with informers of "+informers, func() {

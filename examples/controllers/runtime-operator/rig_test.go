@@ -102,6 +102,7 @@ type rig struct {
 	wire     *wire
 	settings settings // of operators
 
+	seen  *inside
 	stop  context.CancelFunc
 	ended chan error
 }
@@ -130,6 +131,7 @@ func (r *rig) start() {
 	mgr, seen, err := newOperator(bubble.Context(), config, must(r.settings.options(config, GinkgoLogr)))
 	Expect(err).NotTo(HaveOccurred())
 	ctx, stop := context.WithCancel(context.WithoutCancel(bubble.Context()))
+	r.seen = seen
 	r.stop, r.ended = stop, make(chan error, 1)
 	go func() { r.ended <- mgr.Start(ctx) }()
 	<-mgr.Elected()

@@ -27,7 +27,7 @@ type Cluster struct {
 // Connect returns the cluster of the kubeconfig, or else starts a server in this
 // process. That listens on loopback too, for kubectl and other onlookers, and log
 // says where. Nothing is asked of the cluster yet: that it cannot be reached is for
-// informers to bear, and to tell.
+// informers to bear, and to tell (a manager of controller-runtime does not).
 func Connect(ctx context.Context, o Options, log *slog.Logger, controller string) (*Cluster, error) {
 	if o.Kubeconfig != "" {
 		config, err := clientcmd.BuildConfigFromFlags("", o.Kubeconfig)
