@@ -248,12 +248,16 @@ func (m machine) stepStream(s state, in input) (state, []effect) {
 // start begins a run with a replacement: what the Sink kept of an earlier run
 // is not known.
 func (m machine) start(s state, in input) (state, []effect) {
-	s.reason = RelistInitial
-	if s.synced {
+	rewound := s.reason == RelistRewound // and the run ended before that was mended
+	switch {
+	case rewound:
+	case s.synced:
 		s.reason = RelistRestarted
+	default:
+		s.reason = RelistInitial
 	}
 	s.stream, s.doubt, s.retry = stream{}, doubt{}, retry{}
-	s.replacement.unavailable, s.replacement.listOnly, s.replacement.attempts = false, false, 0
+	s.replacement.unavailable, s.replacement.listOnly, s.replacement.attempts = rewound, false, 0
 	return m.sync(s, in.at, nil)
 }
 

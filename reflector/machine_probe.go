@@ -67,7 +67,7 @@ func (m machine) weigh(s *state, in input, wasOpen bool) {
 	switch {
 	case class.refusesVersion(), class == classDecode, in.failure.throttled():
 	case wasOpen && (class == classEnded || class == classSilent):
-		if !s.stream.heard && lived >= earlyEnd {
+		if !s.stream.heard && (lived >= earlyEnd || class == classSilent) {
 			s.doubt.quiet++
 		}
 		if class == classEnded && lived < m.watchTimeout && in.at.Sub(s.doubt.askedAt) >= m.watchTimeout {

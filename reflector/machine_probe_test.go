@@ -108,7 +108,7 @@ func TestDoubtEndsWhenSomethingIsHeardOrAsked(t *testing.T) {
 				return s.doubt == doubt{quiet: 1, askedAt: epoch.Add(10 * time.Second)}
 			}},
 		{name: "a watch that ended before it was probed does not", from: probed, in: later(10*time.Second-1, failedWith(classSilent)),
-			phase: Watching, effects: resumed, check: func(s state) bool { return s.doubt == doubt{lost: true, quiet: 2} }},
+			phase: Watching, effects: resumed, check: func(s state) bool { return s.doubt == doubt{lost: true, quiet: 3} }},
 		{name: "a list does", from: with(listing("5"), inDoubt), in: page("6", ""), phase: Watching, effects: `begin expired, items, end "6", watch "6"`, check: noDoubt},
 		{name: "a watch-list does", from: with(opened(watchListing("5")), inDoubt), in: initialEnd("6"), phase: Watching, effects: `end "6", next`,
 			check: func(s state) bool { return noDoubt(s) && hears(s) }},
@@ -131,6 +131,8 @@ func TestARewoundHistoryIsReplacedAtOnce(t *testing.T) {
 			effects: `begin history rewound, items, rewound, end "6", watch "6"`},
 		{name: "or has overtaken the last meanwhile", from: with(listing("50"), rewound), in: page("60", ""), phase: Watching,
 			effects: `begin history rewound, items, rewound, end "60", watch "60"`},
+		{name: "by another run, if one ended before", from: with(state{phase: Stopped, synced: true, resourceVersion: "50"}, rewound), in: input{kind: inputStart, at: epoch},
+			phase: WatchListing, effects: `watch-list ""`, check: newest},
 		{name: "again after a failure", from: with(listing(""), func(s *state) { rewound(s); s.synced, s.resourceVersion = true, "50" }), in: failedWith(classBusy),
 			phase: BackingOff, effects: "wait 800ms", check: newest},
 	})

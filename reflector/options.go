@@ -55,15 +55,16 @@ type Options struct {
 	// ProbeAfter t: a watch that nothing came on for a time drawn uniformly from
 	// [t,2t), though there is reason to doubt that the server is the one that it
 	// was, makes the Reflector ask for one item of the newest state; at once, if
-	// nobody was there to answer a request since the last sign of the server. If that is
-	// older than the last resourceVersion, the server's history went back, and the
-	// collection is fetched again (RelistRewound). There is reason for doubt, once,
-	// after a connection was lost or refused, after two watches in a row that
-	// lasted and brought neither event nor bookmark, and, but no sooner than
-	// WatchTimeout after the last such question, after a watch that was ended
+	// nobody was there to answer a request since the last sign of the server. If
+	// that is older than the last resourceVersion, the server's history went back,
+	// and the collection is fetched again (RelistRewound). There is reason for
+	// doubt, once, after a connection was lost or refused, after two watches in a
+	// row that lasted and brought neither event nor bookmark, and, but no sooner
+	// than WatchTimeout after the last such question, after a watch that was ended
 	// before WatchTimeout: that is how clients of client-go show a lost connection.
-	// Zero is 10 seconds, negative turns it off. The time is drawn so that a fleet
-	// does not ask at once.
+	// Zero is 10 seconds, negative turns it off; more than a third of IdleTimeout or
+	// WatchTimeout is taken for that. The time is drawn so that a fleet does not ask
+	// at once, and a question that fails is repeated after a backoff.
 	ProbeAfter time.Duration
 
 	// DisableWatchList syncs by LIST only.
@@ -140,6 +141,10 @@ func (o Options) complete() (Options, error) {
 	o.ListTimeout = orDefault(o.ListTimeout, defaultListTimeout)
 	o.ProbeAfter = max(0, orDefault(o.ProbeAfter, defaultProbeAfter))
 	o.WatchTimeout = orDefault(o.WatchTimeout, defaultWatchTimeout)
+	o.ProbeAfter = min(o.ProbeAfter, o.WatchTimeout/3)
+	if o.IdleTimeout != 0 {
+		o.ProbeAfter = min(o.ProbeAfter, o.IdleTimeout/3) // a silent watch is given up then
+	}
 	o.WatchListTimeout = orDefault(o.WatchListTimeout, defaultWatchListTimeout)
 	o.WatchListAvoided = orDefault(o.WatchListAvoided, defaultWatchListAvoided)
 	var err error

@@ -3,6 +3,7 @@ package reflector
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,21 +36,36 @@ func (d *driver[T]) probe(e effect) *probe {
 }
 
 // askForRewind returns an error that wraps ErrRewound if the server's newest state
-// is older than resourceVersion. A server that does not answer, or without a
-// version that can be compared, tells nothing.
+// is older than resourceVersion. It asks again, after a backoff, until the server
+// answers or ctx ends. An answer without a version that can be compared tells
+// nothing.
 func (d *driver[T]) askForRewind(ctx context.Context, resourceVersion string) error {
+	for tries := 0; ; tries++ {
+		newest, err := d.newest(ctx)
+		d.log.V(4).Info("Asked a server where it is", "resourceVersion", resourceVersion, "newest", newest, "err", err)
+		if err == nil {
+			if order, err := resourceversion.CompareResourceVersion(newest, resourceVersion); err != nil || order >= 0 {
+				return nil
+			}
+			return fmt.Errorf("%w from resourceVersion %s to %s", ErrRewound, resourceVersion, newest)
+		}
+		again := time.NewTimer(d.options.Backoff.delay(tries, rand.Float64()))
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return nil
+		}
+	}
+}
+
+// newest asks for the resourceVersion of the newest state.
+func (d *driver[T]) newest(ctx context.Context) (string, error) {
 	d.tracker.update(func(s *Status) { s.Probes++ })
 	ctx, cancel := context.WithTimeoutCause(ctx, d.options.ListTimeout, ErrListOverdue)
 	defer cancel()
 	page, err := d.source.List(ctx, metav1.ListOptions{Limit: 1})
-	d.log.V(4).Info("Asked a silent server where it is", "resourceVersion", resourceVersion, "newest", page.ResourceVersion, "err", err)
-	if err != nil {
-		return nil
-	}
-	if order, err := resourceversion.CompareResourceVersion(page.ResourceVersion, resourceVersion); err != nil || order >= 0 {
-		return nil
-	}
-	return fmt.Errorf("%w from resourceVersion %s to %s", ErrRewound, resourceVersion, page.ResourceVersion)
+	return page.ResourceVersion, err
 }
 
 // forgo takes a probe back that was not made yet: something arrived.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -102,7 +103,6 @@ func TestAServerIsAskedAfterTwoFullWatchesWithoutAWord(t *testing.T) {
 
 func TestAProbeThatFailsHarmsNothing(t *testing.T) {
 	for name, probe := range map[string]func(context.Context) (Page[*object], error){
-		"refused":           func(context.Context) (Page[*object], error) { return Page[*object]{}, syscall.ECONNREFUSED },
 		"without a version": func(context.Context) (Page[*object], error) { return Page[*object]{}, nil },
 		"no number":         func(context.Context) (Page[*object], error) { return Page[*object]{ResourceVersion: "x"}, nil },
 		"never answered": func(ctx context.Context) (Page[*object], error) {
@@ -136,6 +136,32 @@ func TestAProbeThatFailsHarmsNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAProbeThatIsRefusedIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := outage("4")
+		source.onProbe = func(_ context.Context, n int) (Page[*object], error) {
+			if n < 2 {
+				return Page[*object]{}, syscall.ECONNREFUSED
+			}
+			return Page[*object]{ResourceVersion: "4"}, nil
+		}
+		r := start(t, source, listFirst)
+		r.after(time.Minute + 25*time.Second) // at most 20 s, and waits of 1.6 and 3.2 s
+		want(t, "requests", source.trace(0), `list "0", watch "10", watch "10", probe, probe, probe, list "", watch "4"`)
+	})
+}
+
+func TestAWatchIsProbedBeforeItIsGivenUpAsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := outage("4")
+		r := start(t, source, Options{DisableWatchList: true, IdleTimeout: 9 * time.Second})
+		r.after(2 * time.Minute)
+		if !strings.Contains(source.trace(0), `probe, list "", watch "4"`) {
+			t.Errorf("requests are %s", source.trace(0))
+		}
+	})
 }
 
 func TestAStopEndsAProbe(t *testing.T) {
