@@ -208,9 +208,6 @@ func (i *Informer[T]) tell(state *published[T], snapshot *indexer.Snapshot[T], o
 		i.assignResyncs(state.tail, next)
 	}
 	i.state.Store(next)
-	if i.instruments != nil {
-		i.instruments.Stored(snapshot.ResourceVersion())
-	}
 	noteDeletions(&i.deletions, out.notices)
 	if syncAt >= 0 && !i.hasSynced() {
 		close(i.first)
@@ -221,5 +218,8 @@ func (i *Informer[T]) tell(state *published[T], snapshot *indexer.Snapshot[T], o
 	}
 	if len(out.notices) > 0 || out.resync {
 		i.watchCalls(state.tail.since)
+	}
+	if i.instruments != nil { // last: it may panic, or end the goroutine
+		i.instruments.Stored(snapshot.ResourceVersion())
 	}
 }

@@ -1,7 +1,10 @@
 package informer
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -89,6 +92,51 @@ func TestInstrumentsCountTheDeltasOfAllParts(t *testing.T) {
 		synctest.Wait()
 		if got := d.String(); d.queued != 0 || d.processed == 0 || len(d.stored) == 0 {
 			t.Error("got", got)
+		}
+	})
+}
+
+// broken are Instruments that run a function each time.
+type broken struct{ stored func() }
+
+func (broken) Queued(int)              {}
+func (broken) Processed(time.Duration) {}
+func (b broken) Stored(string)         { b.stored() }
+
+func TestHandlersAreToldAllTheSameWhenInstrumentsEndTheRun(t *testing.T) {
+	calls := 0
+	once := func() {
+		if calls++; calls == 3 {
+			runtime.Goexit()
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		from, told := newCollection(), &recorder{}
+		from.set("a")
+		inf, err := New[*thing](from, Options[*thing]{Instruments: broken{once}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		handler, err := inf.AddHandler(told)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, wanted := range []error{ErrExited, nil} {
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- inf.Run(ctx) }()
+			for range 4 {
+				time.Sleep(time.Minute)
+				from.set("a")
+			}
+			synctest.Wait()
+			cancel()
+			if err := <-done; !errors.Is(err, wanted) {
+				t.Errorf("Run returned %v, want %v", err, wanted)
+			}
+		}
+		if depth := handler.Depth(); depth != 0 {
+			t.Errorf("the handler is %d calls behind, for good", depth)
 		}
 	})
 }
