@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/listwatch/listwatch/reflector/internal/parts"
 )
 
 // errRefused: another decoder knows why, or does not mind.
@@ -51,8 +53,11 @@ func (p *parser) plainly(n *node, at unsafe.Pointer, c byte) (ok bool) {
 	switch {
 	case n.op == opOther:
 		raw, ok := p.raw()
-		p.made += 2 * len(raw) // about
-		return ok && n.other(at, raw) == nil
+		ok = ok && n.other(at, raw) == nil
+		if p.part {
+			p.made += parts.SizeBehind(reflect.NewAt(n.typ, at).Elem())
+		}
+		return ok
 	case c == 'n':
 		return p.literal("null")
 	}
@@ -92,7 +97,7 @@ func (p *parser) plainly(n *node, at unsafe.Pointer, c byte) (ok bool) {
 }
 
 // container reads an object or array that begins with c.
-func (p *parser) container(n *node, at unsafe.Pointer, c byte) bool {
+func (p *parser) container(n *node, at unsafe.Pointer, c byte) (ok bool) {
 	if n.op == opSlice {
 		return c == '[' && p.slice(n, at)
 	}
@@ -105,9 +110,7 @@ func (p *parser) container(n *node, at unsafe.Pointer, c byte) bool {
 	case opStringMap:
 		entries := map[string]string{}
 		*(*map[string]string)(at) = entries
-		p.made += mapSize
-		return p.each('}', func() bool {
-			p.made += entrySize
+		ok = p.each('}', func() bool {
 			key, ok := p.text()
 			if !ok || !p.take(':') {
 				return false
@@ -119,12 +122,12 @@ func (p *parser) container(n *node, at unsafe.Pointer, c byte) bool {
 			entries[key], ok = p.text()
 			return ok
 		})
+		p.made += parts.MapSize(len(entries), unsafe.Sizeof(""), unsafe.Sizeof(""))
+		return ok
 	case opQuantities:
 		entries := map[string]resource.Quantity{}
 		*(*map[string]resource.Quantity)(at) = entries
-		p.made += mapSize
-		return p.each('}', func() bool {
-			p.made += entrySize + int(quantity.Size())
+		ok = p.each('}', func() bool {
 			key, ok := p.text()
 			if !ok || !p.take(':') {
 				return false
@@ -134,9 +137,14 @@ func (p *parser) container(n *node, at unsafe.Pointer, c byte) bool {
 			if !ok || amount.UnmarshalJSON(raw) != nil {
 				return false
 			}
+			if p.part {
+				p.made += parts.SizeBehind(reflect.ValueOf(&amount).Elem())
+			}
 			entries[key] = amount
 			return true
 		})
+		p.made += parts.MapSize(len(entries), unsafe.Sizeof(""), quantity.Size())
+		return ok
 	}
 	return false
 }
@@ -210,12 +218,6 @@ func (p *parser) slice(n *node, at unsafe.Pointer) bool {
 	return ok
 }
 
-// About what maps take.
-const (
-	mapSize   = 300
-	entrySize = 32
-)
-
 // maxUsual bounds what is made for a slice before its elements are seen.
 const maxUsual = 64
 
@@ -253,6 +255,7 @@ func (p *parser) base64() ([]byte, bool) {
 		return nil, false
 	}
 	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	p.made += len(data)
 	size, err := base64.StdEncoding.Decode(data, text)
 	return data[:size], err == nil
 }

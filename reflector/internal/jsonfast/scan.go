@@ -123,6 +123,7 @@ func (p *parser) text() (string, bool) {
 	if escaped {
 		var text string
 		err := json.Unmarshal(p.data[from:p.i], &text)
+		p.made += len(text)
 		return text, err == nil
 	}
 	return p.keep(inside), true

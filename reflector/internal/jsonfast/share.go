@@ -40,7 +40,7 @@ var scratch = sync.Pool{New: func() any { return new([]container) }}
 type sharing struct {
 	table      *parts.Table // nil: nothing is shared
 	part       bool         // what is read will be shared
-	made       int          // bytes of memory made so far, but for texts
+	made       int          // bytes of memory referred to so far, but for texts in data
 	containers []container
 	opened     int // how many containers were
 	base       int // of the parser's data in that of containers
@@ -126,6 +126,7 @@ func (p *parser) share(n *node, at unsafe.Pointer, c byte) bool {
 		}
 		p.table.Add(key, part)
 	}
+	p.made += part.Size
 	p.i, p.opened = end, int(here.next)
 	if n.op == opSlice {
 		*(*slice)(at) = slice{part.Value, part.Len, part.Len}
@@ -136,8 +137,8 @@ func (p *parser) share(n *node, at unsafe.Pointer, c byte) bool {
 }
 
 // remember makes a part that can be kept alive without the object; nil if it is
-// refused. Its own parts are shared if they are known; else they are not worth it
-// beside the whole.
+// refused. Its own parts are shared if they are known, and counted all the same, as
+// they may be forgotten before it; else they are not worth it beside the whole.
 func (p *parser) remember(n *node, raw string) *parts.Part {
 	inner := parser{data: unsafe.Slice(unsafe.StringData(raw), len(raw)), depth: p.depth, own: true, sharing: sharing{
 		table: p.table, part: true, made: len(raw), containers: p.containers, opened: p.opened, base: p.base + p.i,
@@ -161,6 +162,7 @@ func (p *parser) shareText(n *node, at *string) (ok bool) {
 	part, key := p.table.Find(n.shared, inside)
 	switch {
 	case part != nil:
+		p.made += part.Size
 		*at = part.Raw
 	case p.part || !p.table.Again(key):
 		*at = p.keep(inside)

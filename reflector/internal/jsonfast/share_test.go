@@ -48,6 +48,48 @@ func TestOddTextsAndTypesAreSharedWithTheResultOfClientGo(t *testing.T) {
 	}
 }
 
+// sized checks the size of a part that is all of data.
+func sized(t *testing.T, element reflect.Type, data []byte) {
+	t.Helper()
+	d, table := For(element, likeClientGo), parts.New(64<<20)
+	whole := &node{op: opPointer, typ: reflect.PointerTo(element), elem: d.root}
+	for i := range 3 { // from the third time on, parts of the part are found
+		p := parser{data: data, sharing: sharing{table: table, containers: locate(nil, data)}}
+		part := p.remember(whole, string(data))
+		if part == nil {
+			t.Fatalf("%s is refused", data)
+		}
+		least := int(element.Size()) + parts.SizeBehind(reflect.NewAt(element, part.Value).Elem())
+		if part.Size < least || i == 0 && part.Size > least+len(data) {
+			t.Errorf("%v: %d bytes, of %d with %d of JSON", element, part.Size, least, len(data))
+		}
+		if err := d.Sharing(table).Decode(data, reflect.New(element).Interface()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAPartHasTheSizeOfAllThatItRefersTo(t *testing.T) {
+	for kind, element := range scheme.Scheme.AllKnownTypes() {
+		if _, ok := reflect.New(element).Interface().(metav1.Object); ok && kind.Version != runtime.APIVersionInternal {
+			sized(t, element, filled(t, element, 1))
+		}
+	}
+}
+
+func TestAPartHasItsJSONAndWhatIsNotPartOfThat(t *testing.T) {
+	for data, apart := range map[string]int{
+		`{"c":"aGFsbG8hIGhhbGxvIQ=="}`: 15, `{"name":"\u0061 text","Name":"\n\n\n\n\n\n\n\n"}`: 8, `{"Name":"a text"}`: 0,
+	} {
+		element := reflect.TypeFor[odd]()
+		p := parser{data: []byte(data), sharing: sharing{table: parts.New(1 << 20), containers: locate(nil, []byte(data))}}
+		part := p.remember(&node{op: opPointer, elem: For(element, likeClientGo).root}, data)
+		if want := int(element.Size()) + len(data) + apart; part.Size != want {
+			t.Errorf("%s: %d bytes, want %d", data, part.Size, want)
+		}
+	}
+}
+
 // replica is one of the pods of a deployment.
 func replica(name string) *corev1.Pod {
 	return &corev1.Pod{

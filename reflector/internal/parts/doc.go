@@ -6,8 +6,9 @@
 //   - A Part is found for the very bytes and kind that it was added for, whatever
 //     their hashes.
 //   - What a Table keeps alive has the sizes that it was told, in sum not above its
-//     limit. Its own arrays begin small and take up to a twenty-fifth of the limit
-//     besides.
+//     limit: what several Parts refer to counts for each. What the allocator rounds
+//     up, an eighth at most, comes on top. Its own arrays begin small and take up to
+//     a twenty-fifth of the limit besides.
 //   - What is found again and again stays longer than what is not.
 //
 // # Not promised

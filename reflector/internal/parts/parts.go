@@ -14,7 +14,8 @@ type Part struct {
 	// Value is what Len and it together mean to whoever added it.
 	Value unsafe.Pointer
 	Len   int
-	// Size is how many bytes of memory the Part keeps alive, Raw included.
+	// Size is how many bytes of memory the Part keeps alive, Raw included and the
+	// Sizes of other Parts that it has in it: these may be dropped before it is.
 	Size int
 
 	key Key

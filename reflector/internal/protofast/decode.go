@@ -30,7 +30,7 @@ type state struct {
 	// For sharing; see share.go.
 	table *parts.Table // nil: nothing is shared
 	part  bool         // what is decoded will be shared
-	size  int          // of the memory made so far, but for texts
+	size  int          // of the memory referred to so far, but for texts
 	texts parts.Texts
 }
 
@@ -45,7 +45,11 @@ func (s *state) text(data []byte) string {
 // message decodes a message into object.
 func (s *state) message(m *message, object unsafe.Pointer, data []byte) error {
 	if m.own != nil {
-		return m.own(object, data)
+		err := m.own(object, data)
+		if s.part {
+			s.size += parts.SizeBehind(reflect.NewAt(m.typ, object).Elem())
+		}
+		return err
 	}
 	for len(data) > 0 {
 		number, wire, value, body, rest, ok := next(data)
@@ -61,7 +65,7 @@ func (s *state) message(m *message, object unsafe.Pointer, data []byte) error {
 			var err error
 			switch {
 			case wire == wireVarint:
-				f.number(at, value)
+				s.size += f.number(at, value)
 			case f.shared != 0 && s.table != nil:
 				rest, err = s.share(f, at, span{body, data, rest})
 			default:
@@ -114,8 +118,8 @@ func varint(data []byte) (uint64, int) {
 	return binary.Uvarint(data)
 }
 
-// number sets a field of wire type varint.
-func (f *field) number(at unsafe.Pointer, value uint64) {
+// number sets a field of wire type varint, and returns what memory that took.
+func (f *field) number(at unsafe.Pointer, value uint64) (size int) {
 	switch f.op {
 	case opBool:
 		*(*bool)(at) = value != 0
@@ -133,6 +137,10 @@ func (f *field) number(at unsafe.Pointer, value uint64) {
 		v := int64(value)
 		*(**int64)(at) = &v
 	}
+	if f.op >= opBoolPointer {
+		size = int(unsafe.Sizeof(value))
+	}
+	return size
 }
 
 // bytes sets a field of wire type bytes. from is the message from the field on.
@@ -147,6 +155,7 @@ func (s *state) bytes(f *field, at unsafe.Pointer, body, from []byte) error {
 		*(*[]byte)(at) = body
 	case opStringPointer:
 		v := s.text(body)
+		s.size += int(unsafe.Sizeof(v))
 		*(**string)(at) = &v
 	case opStrings:
 		list := (*[]string)(at)
@@ -218,17 +227,6 @@ func extent(data []byte) (n int, rest []byte) {
 	return n, rest
 }
 
-// Sizes of maps in memory: they have room for 8 entries at least, and a head.
-const (
-	mapSize   = 48
-	groupSize = 8
-)
-
-// made counts a map with so many entries of a size.
-func (s *state) made(entries int, entry uintptr) {
-	s.size += mapSize + max(groupSize, entries*8/7)*(int(entry)+1)
-}
-
 // entry sets an entry of a map.
 func (s *state) entry(f *field, at unsafe.Pointer, body, from []byte) error {
 	var key, value []byte
@@ -250,7 +248,7 @@ func (s *state) entry(f *field, at unsafe.Pointer, body, from []byte) error {
 		entries := (*map[string]string)(at)
 		if *entries == nil {
 			n := run(from)
-			s.made(n, 2*unsafe.Sizeof(""))
+			s.size += parts.MapSize(n, unsafe.Sizeof(""), unsafe.Sizeof(""))
 			*entries = make(map[string]string, n)
 		}
 		(*entries)[s.text(key)] = s.text(value)
@@ -258,7 +256,7 @@ func (s *state) entry(f *field, at unsafe.Pointer, body, from []byte) error {
 		entries := (*map[string][]byte)(at)
 		if *entries == nil {
 			n := run(from)
-			s.made(n, unsafe.Sizeof("")+unsafe.Sizeof(key))
+			s.size += parts.MapSize(n, unsafe.Sizeof(""), unsafe.Sizeof(key))
 			*entries = make(map[string][]byte, n)
 		}
 		switch {
@@ -272,12 +270,15 @@ func (s *state) entry(f *field, at unsafe.Pointer, body, from []byte) error {
 		entries := (*map[string]resource.Quantity)(at)
 		if *entries == nil {
 			n := run(from)
-			s.made(n, unsafe.Sizeof("")+unsafe.Sizeof(resource.Quantity{}))
+			s.size += parts.MapSize(n, unsafe.Sizeof(""), unsafe.Sizeof(resource.Quantity{}))
 			*entries = make(map[string]resource.Quantity, n)
 		}
 		var quantity resource.Quantity
 		if err := quantity.Unmarshal(value); err != nil {
 			return err
+		}
+		if s.part {
+			s.size += parts.SizeBehind(reflect.ValueOf(&quantity).Elem())
 		}
 		(*entries)[s.text(key)] = quantity
 	}

@@ -80,6 +80,7 @@ func (s *state) share(f *field, at unsafe.Pointer, in span) (rest []byte, err er
 	found, key := s.table.Find(f.shared, raw)
 	switch {
 	case found != nil:
+		s.size += found.Size
 		f.set(at, found)
 	case s.part || !s.table.Again(key):
 		return in.rest, s.all(f, at, raw, n)
@@ -110,7 +111,8 @@ func (s *state) all(f *field, at unsafe.Pointer, raw []byte, n int) error {
 }
 
 // remember makes a part that can be kept alive without the object. Its own parts
-// are shared if they are known; else they are not worth it beside the whole.
+// are shared if they are known, and counted all the same, as they may be forgotten
+// before it; else they are not worth it beside the whole.
 func (s *state) remember(f *field, raw []byte, n int) (*parts.Part, error) {
 	part := &parts.Part{Raw: string(raw), Len: n}
 	inner := state{own: true, table: s.table, part: true, size: len(raw)}

@@ -40,6 +40,37 @@ func TestEveryBuiltInTypeIsSharedWithTheResultOfItsGeneratedCode(t *testing.T) {
 	}
 }
 
+func TestAPartHasTheSizeOfAllThatItRefersTo(t *testing.T) {
+	for kind, element := range scheme.Scheme.AllKnownTypes() {
+		if _, ok := reflect.New(element).Interface().(generated); !ok || kind.Version == runtime.APIVersionInternal {
+			continue
+		}
+		d := For(element)
+		if d == nil {
+			continue
+		}
+		table := parts.New(64 << 20)
+		whole := &field{op: opPointer, elem: element, size: element.Size(), sub: d.root}
+		data, err := filled(element, 1).Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 { // from the third time on, parts of the part are found
+			part, err := (&state{table: table}).remember(whole, data, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			least := int(element.Size()) + parts.SizeBehind(reflect.NewAt(element, part.Value).Elem())
+			if part.Size < least || i == 0 && part.Size > least+len(data) {
+				t.Errorf("%v: %d bytes, of %d with %d of protobuf", element, part.Size, least, len(data))
+			}
+			if err := d.Sharing(table).Decode(data, reflect.New(element).Interface()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // replica is one of the pods of a deployment.
 func replica(name string) *corev1.Pod {
 	return &corev1.Pod{

@@ -31,6 +31,7 @@ func For(element reflect.Type) *Decoder {
 
 // message describes a struct type, or how a type decodes itself.
 type message struct {
+	typ    reflect.Type
 	fields []field // by number
 	own    func(object unsafe.Pointer, data []byte) error
 }
@@ -88,7 +89,7 @@ func (b builder) message(t reflect.Type) *message {
 	if m, ok := b.known[t]; ok {
 		return m
 	}
-	m := &message{}
+	m := &message{typ: t}
 	b.known[t] = m
 	if t.Kind() == reflect.Struct && b.struct_(t, m) {
 		return m
