@@ -15,7 +15,7 @@ type RESTSettings struct {
 	LabelSelector, FieldSelector, ShardSelector string
 	// JSON, ClientDecoding and WithoutManagedFields are the options of those names.
 	JSON, ClientDecoding, WithoutManagedFields bool
-	// Sharing is how many bytes are kept alive to be shared; zero shares nothing.
+	// Sharing is how many bytes each source keeps alive to share; zero shares nothing.
 	Sharing int
 }
 
@@ -64,7 +64,9 @@ func WithoutManagedFields() RESTOption {
 // slices, what is behind pointers, and longer strings. It takes half of the memory
 // and time where objects are as alike as replicas of a Deployment are. Parts that
 // came twice lately are remembered by their bytes, and kept alive by that, up to
-// limit bytes with all they refer to; zero is 32 MiB.
+// about limit bytes with all they refer to; zero is 32 MiB. Each source remembers
+// its own: sources share no parts with each other, and the limit is that of each, so
+// also of each source of a joined informer.
 //
 // Who writes to a part of an object then writes to other objects too, also before
 // they are in a cache: a Transform may assign to the fields of the object itself
