@@ -59,7 +59,7 @@ func TestPartsOfPartsStayWithinTheLimitWhenTheyAreForgotten(t *testing.T) {
 			}
 			decode("", "") // what decoders make once
 			before := heap()
-			for i := range 200 {
+			for i := range 300 {
 				for n := range 3 {
 					decode(fmt.Sprint("once ", n), i)
 				}
