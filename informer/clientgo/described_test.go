@@ -71,7 +71,8 @@ var _ = Describe("What an informer reads", func() {
 		}{
 			{&corev1.Pod{}, "pods.v1", pods},
 			{&appsv1.Deployment{}, "deployments.v1.apps", deployments},
-			{&corev1.Endpoints{}, "endpoints.v1", reflector.Collection{Version: "v1", Resource: "endpoints"}}, //nolint:staticcheck // an odd plural
+			//lint:ignore SA1019 its plural is an odd one
+			{&corev1.Endpoints{}, "endpoints.v1", reflector.Collection{Version: "v1", Resource: "endpoints"}},
 			{&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}, "pods.v1", pods},
 			{&metav1.PartialObjectMetadata{TypeMeta: custom}, "*v1.PartialObjectMetadata", reflector.Collection{Group: "example.com", Version: "v1"}},
 			{widget, "*unstructured.Unstructured", reflector.Collection{Group: "example.com", Version: "v1"}},

@@ -49,7 +49,8 @@ var _ = Describe("An outage of the connection", func() {
 			Expect(names(cached(inf))).To(Equal([]string{"recreated"}))
 			handler.ExpectExactly(bubble.TB(), informertest.InOrder(
 				informertest.Deleted("default/deleted").Exact(true), informertest.Deleted("default/recreated").Exact(true), informertest.Added("default/recreated"))...)
-			Expect(r.wire.taken()).To(Equal(map[string]int{"watch": 1}), "it resumes without a list")
+			Expect(r.wire.taken()).To(Equal(map[string]int{"watch": 1, "list": 1}), "it resumes, and a list of one item says that the server is the same")
+			Expect(inf.Status().Reflector.Lists+inf.Status().Reflector.WatchLists).To(Equal(int64(1)), "the first one")
 		})
 
 		bubble.It("hides no delete and no recreation from a relist, "+listing.name, func() {

@@ -51,7 +51,7 @@ func newSharded(n int, options reflector.Options) *sharded {
 	GinkgoHelper()
 	s := &sharded{rig: newRigWith(fakeserver.Options{Cache: cacher.Options{Sharding: true}}), where: map[string]int{}}
 	s.random = rand.New(rand.NewPCG(1, uint64(n)))
-	for k := range 20 {
+	for k := range 100 { // so many that no shard is empty by chance
 		s.create(fmt.Sprint("o", k))
 	}
 	for _, selector := range shards(n) {
@@ -71,7 +71,7 @@ func (s *sharded) shard(selector string) reflector.Source[*corev1.ConfigMap] {
 func (s *sharded) write(changes int) {
 	exist := s.served()
 	for range changes {
-		name := fmt.Sprint("o", s.random.IntN(30))
+		name := fmt.Sprint("o", s.random.IntN(150))
 		_, exists := exist[name]
 		switch {
 		case !exists:
