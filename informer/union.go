@@ -59,10 +59,12 @@ type end struct {
 	exact           bool // that is when it left; else it is the last version that was shown
 }
 
-// covers reports whether a version of the object is of a time before its end.
-func (e end) covers(resourceVersion string) bool {
+// covers reports whether a version of an object is of a time before e, its end. While
+// the resource of a part is gone, and when it is back, what left with it may be there
+// as it was.
+func (u *union[T]) covers(e end, resourceVersion string) bool {
 	order, err := resourceversion.CompareResourceVersion(resourceVersion, e.resourceVersion)
-	return err == nil && (order < 0 || order == 0 && !e.exact)
+	return err == nil && (order < 0 || order == 0 && !e.exact && u.complete())
 }
 
 // member is one part.
@@ -200,7 +202,7 @@ func (u *union[T]) put(p int, key string, obj T, back bool) {
 	case there && (!held || u.shared[key] || u.ahead[key]) && newer(shown, best):
 		u.ahead[key] = true
 		return
-	case !there && gone && left.covers(best.GetResourceVersion()):
+	case !there && gone && u.covers(left, best.GetResourceVersion()):
 		return
 	}
 	u.show(key, best)

@@ -31,6 +31,7 @@ type unionWalk struct {
 	history []state // by version
 	uids    int
 	at      []int    // versions that the parts are at
+	gone    []bool   // the resource of the part is
 	batches []deltas // told, not yet played
 	seen    tableView
 }
@@ -54,7 +55,7 @@ func unionRandomWalk(t *testing.T, seed uint64) {
 	parts := 1 + rnd.IntN(4)
 	w := &unionWalk{
 		unionRig: newUnionRig(t, parts), rnd: rnd, parts: parts,
-		history: []state{{}, {}}, at: make([]int, parts), batches: make([]deltas, parts), seen: viewOf(),
+		history: []state{{}, {}}, at: make([]int, parts), gone: make([]bool, parts), batches: make([]deltas, parts), seen: viewOf(),
 	}
 	w.heard = func(n notice[*thing]) {
 		key := keyOf(n.obj)
@@ -65,7 +66,7 @@ func unionRandomWalk(t *testing.T, seed uint64) {
 			w.seen[key] = n.obj
 		}
 	}
-	rewinds := rnd.IntN(3) == 0
+	rewinds, absences := rnd.IntN(3) == 0, rnd.IntN(3) == 0
 	for range 200 {
 		switch n := rnd.IntN(20); {
 		case n < 8:
@@ -76,11 +77,14 @@ func unionRandomWalk(t *testing.T, seed uint64) {
 			w.relist(rnd.IntN(parts))
 		case n < 16 && rewinds && len(w.history) > 10:
 			w.rewind()
+		case n < 17 && absences:
+			w.vanish(rnd.IntN(parts))
 		default:
 			w.playAndCheck()
 		}
 	}
 	for p := range parts {
+		w.advance(p, 1) // lists, if need be
 		w.advance(p, len(w.history))
 	}
 	w.playAndCheck()
@@ -140,7 +144,7 @@ func (w *unionWalk) held(p, version int) map[string]*thing {
 
 // advance tells part p of up to n versions more.
 func (w *unionWalk) advance(p, n int) {
-	if w.at[p] == 0 {
+	if w.at[p] == 0 || w.gone[p] {
 		w.relist(p)
 		return
 	}
@@ -174,6 +178,7 @@ func (w *unionWalk) relist(p int) {
 }
 
 func (w *unionWalk) list(p int) {
+	w.gone[p] = false
 	held := w.held(p, w.at[p])
 	var objects []*thing
 	for _, key := range slices.Sorted(maps.Keys(held)) {
@@ -184,6 +189,14 @@ func (w *unionWalk) list(p int) {
 		objects = append(objects, obj)
 	}
 	w.batches[p] = append(w.batches[p], replaced(strconv.Itoa(w.at[p]), objects...))
+}
+
+// vanish tells part p that its resource is gone.
+func (w *unionWalk) vanish(p int) {
+	if w.at[p] > 0 && !w.gone[p] {
+		w.gone[p] = true
+		w.batches[p] = append(w.batches[p], vanished(strconv.Itoa(w.at[p])))
+	}
 }
 
 // rewind takes the server back in history; parts that were beyond list anew.
@@ -219,11 +232,16 @@ func (w *unionWalk) check() {
 		w.t.Errorf("version %s with parts at %v", w.rv, w.at)
 	}
 	want := map[string]*thing{} // the least new that may be shown
+	latest := map[string]bool{} // a part that lags behind none has it
 	for p, version := range w.at {
+		if w.gone[p] {
+			continue
+		}
 		for key, obj := range w.held(p, version) {
 			if want[key] == nil || newer(obj, want[key]) {
 				want[key] = obj
 			}
+			latest[key] = latest[key] || version == newest
 		}
 	}
 	for key, obj := range w.cache {
@@ -232,14 +250,14 @@ func (w *unionWalk) check() {
 			w.t.Errorf("a ghost: %s, with parts at %v", show(obj), w.at)
 		case newer(least, obj):
 			w.t.Errorf("%s is shown, but a part has %s", show(obj), show(least))
-		case oldest == newest && show(least) != show(obj):
+		case oldest == newest && !slices.Contains(w.gone, true) && show(least) != show(obj):
 			w.t.Errorf("%s is shown with all parts at %d, which is %s there", show(obj), newest, show(least))
 		}
 		delete(want, key)
 	}
 	for key, obj := range want {
 		// One that lags may have what is known to have ended.
-		if last := w.seen[key]; oldest == newest || last == nil || newer(obj, last) {
+		if last := w.seen[key]; latest[key] || last == nil || newer(obj, last) {
 			w.t.Errorf("%s is lost: a part has %s", key, show(obj))
 		}
 	}

@@ -44,6 +44,7 @@ func (r *unionRig) object(text string) *thing {
 //	A-k:u@6       part A lost it at version 6; A-k@6 without a state
 //	A=k:u@5,…@9   part A lists this, at version 9; A=@9 nothing
 //	A~9           a bookmark for part A
+//	A!9           the resource of part A is gone, after version 9
 //
 // It returns the notices, "synced" among them.
 func (r *unionRig) round(text string) []string {
@@ -74,9 +75,18 @@ func (r *unionRig) delta(op byte, text string) deltafifo.Delta[*thing] {
 			}
 		}
 		return replaced(text[at+1:], objects...)
+	case '!':
+		return vanished(text)
 	default:
 		return deltafifo.Delta[*thing]{Type: deltafifo.Bookmark, ResourceVersion: text}
 	}
+}
+
+// vanished says that the resource of a part is gone, after resourceVersion.
+func vanished(resourceVersion string) deltafifo.Delta[*thing] {
+	d := replaced(resourceVersion)
+	d.Replacement.Vanished = true
+	return d
 }
 
 func (r *unionRig) play(batches []deltas) (told []string) {
@@ -221,6 +231,15 @@ var unionCases = map[string]unionCase{
 	"of two items with one key the later counts": {
 		rounds: []string{"A=a:u1@1,b:u2@2,a:u1@3@5 B=@5"},
 		want:   []string{"initial b:u2@2", "initial a:u1@3", "synced"}, cache: []string{"a:u1@3", "b:u2@2"}, rv: "5",
+	},
+	"what comes back with its resource is as it was": {
+		rounds: []string{"A=a:u1@7@7 B=@3", "A!7", "A=a:u1@7@7"}, want: []string{"add a:u1@7"}, cache: []string{"a:u1@7"}, rv: "3",
+	},
+	"also if a part that lags behind lost it meanwhile": {
+		rounds: []string{"A=a:u1@7@7 B=a:u1@2@2", "A!7", "B=@6", "A=a:u1@7@7"}, want: []string{"add a:u1@7"}, cache: []string{"a:u1@7"}, rv: "6",
+	},
+	"but a part that lags behind brings no older version back": {
+		rounds: []string{"A=a:u1@7@7 B=@3", "A!7", "B+a:u1@4"}, rv: "4",
 	},
 	"history that goes back is followed": {
 		rounds: []string{"A=a:u1@50@60 B=@60", "A=a:u1@40@45"}, want: []string{"update a:u1@50 -> a:u1@40"}, cache: []string{"a:u1@40"}, rv: "45",
