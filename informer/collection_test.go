@@ -92,6 +92,15 @@ func (c *collection) remove(key string) {
 	}
 }
 
+// rewrite has f write history anew, up to the version that was reached, and breaks
+// all streams.
+func (c *collection) rewrite(f func(map[string]*thing)) {
+	c.mu.Lock()
+	f(c.objects)
+	c.mu.Unlock()
+	c.cut()
+}
+
 // cut breaks all streams.
 func (c *collection) cut() {
 	c.mu.Lock()

@@ -127,6 +127,8 @@
 // that had at some resourceVersion not before the snapshot's, which is the oldest
 // of the parts', and of an object that several have the newest version. A key
 // that left does not come back in an older version because a part lags behind.
+// If one part is told that the server's history went back, the others are listed
+// again: a quiet one may never see that by itself.
 //
 // # Start, stop, start again
 //

@@ -29,6 +29,7 @@ type feeder interface {
 type inlet[T Object] interface {
 	attach(queue *deltafifo.Queue[T], pushed func())
 	trouble() *failures
+	suspect(resourceVersion string)
 }
 
 // newPart makes a part of i, which may have a name of its own.
@@ -45,11 +46,25 @@ func newPart[S, T Object](i *Informer[T], name string, source reflector.Source[S
 	if err != nil {
 		return nil, fmt.Errorf("informer %q: %w", i.name, err)
 	}
+	s.rewinds = func() int64 { return r.Status().Rewinds }
 	p := &part[T]{name: name, reflector: r, sink: s, collection: reflector.Describe(source)}
 	if p.collection == (reflector.Collection{}) {
 		p.collection = options.Collection
 	}
+	s.spread = func(resourceVersion string) { i.rewound(p, resourceVersion) }
 	return p, nil
+}
+
+// rewound has the other parts fetched again because one was told that the server's
+// history went back to resourceVersion. A quiet one may never see that by itself: the
+// server may have passed its last version again.
+func (i *Informer[T]) rewound(by *part[T], resourceVersion string) {
+	for _, p := range i.parts {
+		if p != by {
+			p.sink.suspect(resourceVersion)
+			p.reflector.Relist()
+		}
+	}
 }
 
 // receive runs the reflectors, each in a goroutine, until ctx ends or one of them

@@ -18,9 +18,14 @@ type sink[S, T Object] struct {
 	failures  failures
 	cached    func() *indexer.Snapshot[T] // the newest
 
-	held    atomic.Pointer[held[T]] // nil outside of replacements
+	held    atomic.Pointer[held[T]] // nil outside of replacements, and in one in doubt
 	absent  bool                    // of the replacement: the resource is gone
 	rewound bool                    // of the replacement: the server's history went back
+	doubt   atomic.Pointer[string]  // set if another part was told that it did
+	doubted *string                 // doubt when the replacement began
+	rewinds func() int64            // replacements that went back, the one that ends included
+	counted int64                   // of them, those before
+	spread  func(string)            // has the other parts doubt what they were told
 	items   []deltafifo.Item[T]     // since BeginReplace
 	dropped []int                   // places in items that stand for a dropped object
 	failed  map[string]ObjectError
@@ -39,8 +44,11 @@ func (s *sink[S, T]) trouble() *failures { return &s.failures }
 // BeginReplace starts to collect a complete list, and fixes what is known.
 func (s *sink[S, T]) BeginReplace(reason string) {
 	s.AbortReplace()
-	s.absent, s.rewound = reason == string(reflector.RelistAbsent), reason == string(reflector.RelistRewound)
-	s.held.Store(&held[T]{snapshot: s.cached(), failed: s.failures.keys()})
+	s.absent, s.doubted = reason == string(reflector.RelistAbsent), s.doubt.Load()
+	s.rewound = reason == string(reflector.RelistRewound) || s.doubted != nil
+	if s.doubted == nil { // else a version may be another one than what is cached
+		s.held.Store(&held[T]{snapshot: s.cached(), failed: s.failures.keys()})
+	}
 	s.items = make([]deltafifo.Item[T], 0, s.length)
 	s.failures.drops.beginList()
 }
@@ -81,6 +89,25 @@ func (s *sink[S, T]) EndReplace(resourceVersion string) {
 		s.queue.Replace(items, resourceVersion)
 	}
 	s.pushed()
+	s.settle(resourceVersion)
+}
+
+// suspect says that the server's history went back to resourceVersion, as another part
+// was told. The next replacement to begin is one after that.
+func (s *sink[S, T]) suspect(resourceVersion string) { s.doubt.Store(&resourceVersion) }
+
+// settle sees to doubts at the end of a replacement. One that was in doubt already casts
+// none on the other parts, who were told of it as well, unless history went back again:
+// further than they know. So doubts do not go round for ever.
+func (s *sink[S, T]) settle(resourceVersion string) {
+	doubted := s.doubted
+	s.doubt.CompareAndSwap(doubted, nil) // a newer one stays
+	rewinds := s.rewinds()
+	back := rewinds > s.counted
+	s.counted, s.doubted = rewinds, nil
+	if back && (doubted == nil || newerVersion(*doubted, resourceVersion)) {
+		s.spread(resourceVersion)
+	}
 }
 
 // AbortReplace forgets what was collected.

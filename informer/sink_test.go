@@ -40,7 +40,8 @@ func pending(t *testing.T, queue *deltafifo.Queue[*thing]) (out []string) {
 
 func newSink(transform func(*thing) (*thing, error)) *sink[*thing, *thing] {
 	return &sink[*thing, *thing]{
-		queue: deltafifo.New[*thing](deltafifo.Options{}), transform: transform, cached: emptySnapshot,
+		rewinds: func() int64 { return 0 },
+		queue:   deltafifo.New[*thing](deltafifo.Options{}), transform: transform, cached: emptySnapshot,
 		pushed: func() {},
 	}
 }
