@@ -43,7 +43,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 		for found in $$(echo "$$listed" | awk '/^Fuzz/ { names[++n] = $$1 } /^ok/ { while (n) print $$2 ":" names[n--] }'); do \
 			package=$${found%:*} target=$${found#*:}; \
 			echo "fuzz $$package $$target for $(FUZZTIME)"; \
-			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" || status=1; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "$$package" || status=1; \
 		done; \
 	done; exit $$status
 
