@@ -27,7 +27,8 @@
 //     reached, and silent until it has. So a server that is silent after an outage,
 //     after it ended a watch early, or through two watches in a row, is asked for one
 //     item of its newest state, beside the watch, which goes on
-//     (Options.ProbeAfter). A version below the last one leads to a replacement for
+//     (Options.ProbeAfter), and one that was not there for a while is asked at once.
+//     A version below the last one leads to a replacement for
 //     RelistRewound at once.
 //   - A server that asks to be left alone for a while (Retry-After) is, for up
 //     to five minutes.
@@ -84,6 +85,8 @@
 //   - Backpressure: the Sink is called in the goroutine that reads the stream.
 //     One that blocks makes the server drop the watch.
 //   - Order of resourceVersions within a replacement.
+//   - Noticing that a version was given again where a watch is refused as too large,
+//     as by a replica that lags, and the server has caught up by the next list.
 //   - Noticing that a server's history went back where it has passed the last
 //     resourceVersion again by the time that something is heard of it, or where the
 //     versions are no numbers: what happened before then is missed, until the next
