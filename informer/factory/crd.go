@@ -34,18 +34,23 @@ const (
 // when it goes away: see reflector.Options.Absence and reflector.Absent.
 //
 // While any informer waits, the metadata of all CustomResourceDefinitions is listed
-// and watched, once for the Factory, so that it goes on within a second of the
-// definition's being ready. Where that is not permitted, the resource is asked for
-// after one second, then two, up to every 30.
+// and watched, once for the Factory, so that it goes on when the definition becomes
+// ready: at once, or a second later if the server is not ready when it says so.
+// Where that is not permitted, the resource is asked for after one second, then two,
+// up to every 30.
 //
 // Without the option a 404 is a failure like others, which is tried again.
 func WithWaiting() Option { return func(r *request) { r.settings.waiting = true } }
 
-// absence knows of a resource what its CustomResourceDefinition tells. It keeps
-// nothing, and may serve several reflectors.
+// absence knows of a resource what its CustomResourceDefinition tells. It may
+// serve several reflectors.
 type absence struct {
 	definitions *informer.Informer[*metav1.PartialObjectMetadata] // running while somebody waits
 	name        string                                            // of the definition
+
+	mu      sync.Mutex
+	version string    // of the definition, when it was last seen
+	changed time.Time // when that version was seen first
 }
 
 // newDefinitions returns what makes the informer of definitions when it is needed
@@ -96,6 +101,9 @@ func (a *absence) Await(ctx context.Context, tries int) {
 	began := time.Now()
 	for pause := retryAfter(tries); ; pause = patience - time.Since(began) {
 		snapshot := a.definitions.Snapshot()
+		if definition, exists := snapshot.Get(a.name); exists && definition.DeletionTimestamp == nil {
+			pause = a.unserved(definition.ResourceVersion)
+		}
 		changed, err := a.definitions.Watch(snapshot, indexer.Key(a.name))
 		if err != nil { // there is no such query
 			return
@@ -113,6 +121,18 @@ func (a *absence) Await(ctx context.Context, tries int) {
 			return
 		}
 	}
+}
+
+// unserved is how long to wait for a definition that exists and is not served yet.
+// The last of its changes may have been seen before the server acted on it, so it
+// grows with the time since that, however often the resource was asked for before.
+func (a *absence) unserved(version string) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if version != a.version {
+		a.version, a.changed = version, time.Now()
+	}
+	return min(max(time.Since(a.changed), firstRetry), lastRetry)
 }
 
 // retryAfter grows from firstRetry to lastRetry.

@@ -79,6 +79,25 @@ var _ = Describe("An informer that waits for its resource", func() {
 		Expect(w.server.count("list customresourcedefinitions")).To(Equal(lists)) // only while it waits
 	})
 
+	bubble.It("asks again soon when a definition is served only after it was seen, however long it was absent", func() {
+		w := newWaiting(&script{})
+		w.pass(24*time.Hour + time.Minute)
+		w.server.change(true, false)
+		w.pass(0)
+		asked := w.server.count("list widgets")
+		w.server.serve()
+		w.pass(time.Second)
+		Expect(w.phase()).To(Equal(reflector.Watching))
+		Expect(w.server.count("list widgets")).To(Equal(asked + 1))
+	})
+
+	bubble.It("asks less and less for what is defined and never served", func() {
+		w := newWaiting(&script{defined: true})
+		w.pass(time.Hour)
+		Expect(w.phase()).To(Equal(reflector.Absent))
+		Expect(w.server.count("list widgets")).To(And(BeNumerically(">", 110), BeNumerically("<", 135)))
+	})
+
 	bubble.It("lets go of the objects when the definition is removed, and waits again", func() {
 		w := newWaiting(&script{defined: true, served: true})
 		Expect(w.WaitForSync(bubble.Context())).To(Succeed())

@@ -97,6 +97,13 @@ func (s *script) change(defined, served bool) {
 	}
 }
 
+// serve starts to serve widgets without a change of their definition.
+func (s *script) serve() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served = true
+}
+
 // count counts requests.
 func (s *script) count(what string) (n int) {
 	s.mu.Lock()
