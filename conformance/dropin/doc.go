@@ -3,7 +3,8 @@
 //
 //   - a manager of controller-runtime with typed, unstructured and metadata watches, a
 //     field index, owned objects, predicates, several namespaces and options by object:
-//     the same reconciles, which read the same from the cache;
+//     the same reconciles, which read the same from the cache, also after a gap in which
+//     the server's history was forgotten: ours but for what has not changed;
 //   - its cache, whose informers come and go while it runs, and resync;
 //   - its client that reads its own writes: each is found, through cuts and lists;
 //   - every lister of client-go's generated factory: the same answers;

@@ -2,6 +2,7 @@ package dropin
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type tap struct {
 	next http.RoundTripper
 	show func(body []byte) string // what is written down of a body; nil: its essence
 	down atomic.Bool              // no request passes
+	why  error                    // what is said then, set before; nil: errDown
 
 	mu            sync.Mutex
 	reads, writes []string
@@ -38,7 +40,11 @@ func jsonConfig(server *fakeserver.Server) *rest.Config {
 
 // config is a server's, through the tap.
 func (t *tap) config(server *fakeserver.Server) *rest.Config {
-	config := jsonConfig(server)
+	return t.between(jsonConfig(server))
+}
+
+// between puts the tap into a configuration.
+func (t *tap) between(config *rest.Config) *rest.Config {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		t.next = next
 		return t
@@ -51,7 +57,7 @@ var errDown = errors.New("the tap is shut")
 // RoundTrip implements http.RoundTripper.
 func (t *tap) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t.down.Load() {
-		return nil, errDown
+		return nil, cmp.Or(t.why, errDown)
 	}
 	if r.Method == http.MethodGet {
 		t.read(*r.URL)
