@@ -40,7 +40,7 @@ type tenancy struct {
 func (i *Informer[T]) Acquire(ctx context.Context) (*Lease, error) {
 	for {
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("informer %q: lease: %w", i.name, context.Cause(ctx))
+			return nil, fmt.Errorf("informer %q: lease: %w", i.name, whyEnded(ctx))
 		}
 		lease, ending, err := i.lease(ctx)
 		if lease != nil || err != nil {

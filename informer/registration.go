@@ -85,7 +85,7 @@ func (r *Registration) Close(ctx context.Context) error {
 	case <-r.done:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("handler %q: wait for the call in progress: %w", r.name, context.Cause(ctx))
+		return fmt.Errorf("handler %q: wait for the call in progress: %w", r.name, whyEnded(ctx))
 	}
 }
 

@@ -76,7 +76,7 @@ func (r *Registration) WaitFor(ctx context.Context, resourceVersion string) erro
 		case <-ended:
 			err = ErrStopped
 		case <-ctx.Done():
-			err = context.Cause(ctx)
+			err = whyEnded(ctx)
 		}
 		at := r.ResourceVersion()
 		if notOlder(at, resourceVersion) {
@@ -87,7 +87,8 @@ func (r *Registration) WaitFor(ctx context.Context, resourceVersion string) erro
 }
 
 // WaitForHandlers is WaitFor of every handler that is registered now. One that is
-// removed meanwhile is no longer waited for. Never call it from inside a handler.
+// removed meanwhile is no longer waited for; if there is none it returns at once.
+// Never call it from inside a handler.
 func (i *Informer[T]) WaitForHandlers(ctx context.Context, resourceVersion string) error {
 	for _, reg := range i.registrations() {
 		if err := reg.WaitFor(ctx, resourceVersion); err != nil && !errors.Is(err, ErrRemoved) {

@@ -108,9 +108,19 @@ func (i *Informer[T]) await(ctx context.Context, reached func(*published[T]) boo
 			}
 			return ErrStopped
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return whyEnded(ctx)
 		}
 	}
+}
+
+// whyEnded is the error of a context that has ended, with the cause if one was given:
+// who knows nothing of causes looks for the error.
+func whyEnded(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if cause == err {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // end is closed at the end of the current run, or of the first if there was none.

@@ -195,3 +195,37 @@ func TestStatusTellsThePhaseAndTheSizeOfTheCache(t *testing.T) {
 		}
 	})
 }
+
+func TestAWaitThatItsContextEndsSaysThatAndTheCause(t *testing.T) {
+	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
+		r.from.refuse(errors.New("connection reset"))
+		r.start()
+		reg := r.add(&recorder{})
+		cause := errors.New("the user went home")
+		for _, ended := range []func() (context.Context, error){
+			func() (context.Context, error) {
+				ctx, end := context.WithCancelCause(t.Context())
+				end(cause)
+				return ctx, context.Canceled
+			},
+			func() (context.Context, error) {
+				ctx, end := context.WithTimeoutCause(t.Context(), time.Second, cause)
+				t.Cleanup(end)
+				return ctx, context.DeadlineExceeded
+			},
+		} {
+			for name, wait := range map[string]func(context.Context) error{
+				"WaitForSync":     r.WaitForSync,
+				"all":             func(ctx context.Context) error { return WaitForSync(ctx, r) },
+				"WaitFor":         func(ctx context.Context) error { return r.WaitFor(ctx, "1000") },
+				"WaitForHandlers": func(ctx context.Context) error { return r.WaitForHandlers(ctx, "1000") },
+				"of a handler":    func(ctx context.Context) error { return reg.WaitFor(ctx, "1000") },
+			} {
+				ctx, want := ended()
+				if err := wait(ctx); !errors.Is(err, want) || !errors.Is(err, cause) {
+					t.Errorf("%s: got %v, want %v and the cause", name, err, want)
+				}
+			}
+		}
+	})
+}
