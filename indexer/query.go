@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -94,10 +95,13 @@ func (t typed[T, V]) check(indexes []indexView) error {
 // ByIndexes yields the keys and objects that satisfy all terms, in key order,
 // without copying; all that there are if there is no term. It walks over the
 // objects of the term that has the fewest and looks each up in the others. Errors:
-// ErrUnknownIndex.
+// ErrUnknownIndex, also for a nil term.
 func (s *Snapshot[T]) ByIndexes(terms ...Term) (iter.Seq2[string, T], error) {
 	trees := make([]*idNode, 0, len(terms))
-	for _, term := range terms {
+	for k, term := range terms {
+		if term == nil {
+			return nil, fmt.Errorf("%w: term %d of %d is nil", ErrUnknownIndex, k+1, len(terms))
+		}
 		ids, err := term.tree(s.indexes)
 		if err != nil {
 			return nil, err

@@ -1,7 +1,9 @@
 package indexer
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,14 +38,17 @@ func (w *Watch) Stop() { w.registry.remove(w) }
 //
 // Nothing waits for watchers. While there are any, a change costs the writer about
 // a microsecond, and one more call of index functions whose values are watched.
-// Errors: ErrUnknownIndex.
+// Errors: ErrUnknownIndex, also for a nil query.
 func (x *Indexer[T]) Watch(since *Snapshot[T], queries ...Query) (*Watch, error) {
-	for _, q := range queries {
+	for k, q := range queries {
+		if q == nil {
+			return nil, fmt.Errorf("%w: query %d of %d is nil", ErrUnknownIndex, k+1, len(queries))
+		}
 		if err := q.check(since.indexes); err != nil {
 			return nil, err
 		}
 	}
-	w := &Watch{changed: make(chan struct{}), queries: queries, after: since.sequence, registry: &x.watches}
+	w := &Watch{changed: make(chan struct{}), queries: slices.Clone(queries), after: since.sequence, registry: &x.watches}
 	// First the one, then the other: a writer publishes first and then looks for
 	// watches, so that one of the two sees what the other did.
 	x.watches.add(w)

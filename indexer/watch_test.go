@@ -176,6 +176,12 @@ func TestWatchesOfUnknownIndexesAreRefusedAndOfImpossibleValuesAreNeverClosed(t 
 			t.Errorf("Watch = %v", err)
 		}
 	}
+	if _, err := x.Watch(x.Snapshot(), indexer.Key("a"), nil); !errors.Is(err, indexer.ErrUnknownIndex) {
+		t.Errorf("Watch of a nil query = %v", err)
+	}
+	if _, err := x.Snapshot().ByIndexes(nil); !errors.Is(err, indexer.ErrUnknownIndex) {
+		t.Errorf("ByIndexes of a nil term = %v", err)
+	}
 	byFloat := indexer.NewIndex("float", func(*object) []float64 { return []float64{1} })
 	if err := x.Define(byFloat); err != nil {
 		t.Fatal(err)

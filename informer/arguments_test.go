@@ -28,6 +28,13 @@ func TestANilArgumentIsRefusedByName(t *testing.T) {
 			_, err := inf.Watch(nil, indexer.Key("a"))
 			return err
 		},
+		"invalid options: WaitForSync of informer 2 of 2, which is nil": func() error {
+			var none *Informer[*thing]
+			return WaitForSync(t.Context(), inf, none)
+		},
+		"invalid options: WaitForSync of informer 1 of 1, which is nil": func() error {
+			return WaitForSync(t.Context(), nil)
+		},
 		`informer "informer": invalid options: no transform`: func() error {
 			_, err := NewMapped[*thing, *corev1.ConfigMap](newCollection(), nil, Options[*corev1.ConfigMap]{})
 			return err

@@ -21,7 +21,8 @@ var (
 	// that is, not a positive decimal number.
 	ErrInvalidResourceVersion = errors.New("invalid resourceVersion")
 	// ErrInvalidOptions: New was called without a source, or with options that
-	// make no sense; AddHandler without a handler; or Watch without a snapshot.
+	// make no sense; AddHandler without a handler; Watch without a snapshot; or
+	// WaitForSync of a nil informer.
 	ErrInvalidOptions = errors.New("invalid options")
 	// ErrRemoved: the handler was removed, so that it will not see what was waited
 	// for.

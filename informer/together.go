@@ -47,7 +47,7 @@ const optimistic = 16
 func Together(informers ...Member) *Moment {
 	members := slices.Clone(informers)
 	for k, m := range members {
-		if v := reflect.ValueOf(m); m == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		if isNilPointer(m) {
 			panic(fmt.Sprintf("informer: Together: informer %d of %d is nil", k+1, len(members)))
 		}
 	}
@@ -63,6 +63,12 @@ func Together(informers ...Member) *Moment {
 		}
 	}
 	return momentOf(members, holdStill(members))
+}
+
+// isNilPointer reports whether x is nil, or a pointer that is.
+func isNilPointer(x any) bool {
+	v := reflect.ValueOf(x)
+	return x == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 func look(members []Member, into []any) {

@@ -3,6 +3,7 @@ package informer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/listwatch/listwatch/reflector"
@@ -22,8 +23,13 @@ var errGivenUp = errors.New("another wait failed")
 // that have not synced, in the order of the arguments (*SyncError each, for
 // errors.Is and errors.As). It returns when ctx ends, or as soon as one of them
 // cannot sync any more: it stopped or, with FailFast, the server denies it; then
-// only the causes of those are told.
+// only the causes of those are told. A nil among them is ErrInvalidOptions at once.
 func WaitForSync(ctx context.Context, informers ...Syncer) error {
+	for k, one := range informers {
+		if isNilPointer(one) {
+			return fmt.Errorf("%w: WaitForSync of informer %d of %d, which is nil", ErrInvalidOptions, k+1, len(informers))
+		}
+	}
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	errs := make([]error, len(informers))
