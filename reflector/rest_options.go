@@ -5,7 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// RESTOption narrows what FromREST asks for, or says how the answers are read.
+// RESTOption narrows what FromREST asks for, or says how the answers are read. A nil
+// one is ignored.
 type RESTOption func(*RESTSettings)
 
 // RESTSettings are what RESTOptions come to. They can be compared: options that
@@ -22,19 +23,46 @@ type RESTSettings struct {
 // RESTSettingsOf applies options in their order to the zero value.
 func RESTSettingsOf(options ...RESTOption) (s RESTSettings) {
 	for _, option := range options {
-		option(&s)
+		if option != nil {
+			option(&s)
+		}
 	}
 	return s
 }
 
-// WithLabelSelector asks only for objects whose labels match.
+// WithLabelSelector asks only for objects whose labels match: for none with
+// labels.Nothing, which has no text of its own, for all with nil.
 func WithLabelSelector(selector labels.Selector) RESTOption {
-	return func(s *RESTSettings) { s.LabelSelector = selector.String() }
+	return func(s *RESTSettings) { s.LabelSelector = textOf(selector, noLabels) }
 }
 
-// WithFieldSelector asks only for objects whose fields match.
+// WithFieldSelector asks only for objects whose fields match: for none with
+// fields.Nothing, for all with nil.
 func WithFieldSelector(selector fields.Selector) RESTOption {
-	return func(s *RESTSettings) { s.FieldSelector = selector.String() }
+	return func(s *RESTSettings) { s.FieldSelector = textOf(selector, noFields) }
+}
+
+// Selectors that nothing satisfies. Those of apimachinery are written as "", which
+// asks for everything.
+const (
+	noLabels = "nothing,!nothing"
+	noFields = "metadata.name=nothing,metadata.name!=nothing"
+)
+
+// textOf writes a selector, either of labels or of fields, as the server is asked;
+// nothing is what no object satisfies.
+func textOf(selector interface {
+	Empty() bool
+	String() string
+}, nothing string) string {
+	if isNil(selector) {
+		return ""
+	}
+	text := selector.String()
+	if text == "" && !selector.Empty() {
+		return nothing
+	}
+	return text
 }
 
 // WithShard asks only for a part of the collection: the objects whose hash is

@@ -24,3 +24,28 @@ func TestOptionsThatMeanTheSameMakeEqualSettings(t *testing.T) {
 		t.Error("no options are not the zero value")
 	}
 }
+
+func TestASelectorIsWrittenAsTheServerIsAsked(t *testing.T) {
+	for name, c := range map[string]struct{ option, want RESTOption }{
+		"nil option":  {nil, nil},
+		"nil labels":  {WithLabelSelector(nil), nil},
+		"nil fields":  {WithFieldSelector(nil), nil},
+		"every label": {WithLabelSelector(labels.Everything()), nil},
+		"every field": {WithFieldSelector(fields.Everything()), nil},
+		"labels":      {WithLabelSelector(labels.SelectorFromSet(labels.Set{"app": "web"})), func(s *RESTSettings) { s.LabelSelector = "app=web" }},
+		"nothing":     {WithLabelSelector(labels.Nothing()), func(s *RESTSettings) { s.LabelSelector = noLabels }},
+		"no fields":   {WithFieldSelector(fields.Nothing()), func(s *RESTSettings) { s.FieldSelector = noFields }},
+	} {
+		if got, want := RESTSettingsOf(c.option), RESTSettingsOf(c.want); got != want {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
+		}
+	}
+	label, err := labels.Parse(noLabels)
+	if err != nil || label.Matches(labels.Set{"nothing": ""}) || label.Matches(labels.Set{}) {
+		t.Errorf("something matches %v, %v", label, err)
+	}
+	field, err := fields.ParseSelector(noFields)
+	if err != nil || field.Matches(fields.Set{"metadata.name": "nothing"}) || field.Matches(fields.Set{}) {
+		t.Errorf("something matches %v, %v", field, err)
+	}
+}
