@@ -92,6 +92,13 @@ func (f *Factory) claim(e *entry, asked anyIndex, r *request) (fresh bool, err e
 	return true, nil
 }
 
+// disclaim takes back the claim of an index that could not be added.
+func (f *Factory) disclaim(e *entry, name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e.indexes = slices.DeleteFunc(e.indexes, func(has anyIndex) bool { return has.name == name })
+}
+
 // living returns the informers that there are, with their entries, and forgets
 // about the others. Called with mu held.
 func (f *Factory) living() (entries []*entry, informers []shared) {

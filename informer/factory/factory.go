@@ -91,12 +91,14 @@ func For[T informer.Object](f *Factory, options ...Option) (*informer.Informer[T
 
 // ask puts options together. To be called by what users call.
 func ask[T informer.Object](f *Factory, options []Option) (*request, error) {
-	r := &request{site: callerSite(), settings: settings{reflector: f.reflector}}
-	for _, option := range f.defaults {
-		option(r)
+	if f == nil {
+		return nil, fmt.Errorf("factory: %v at %s: %w: no Factory", reflect.TypeFor[T](), callerSite(), ErrInvalidOptions)
 	}
-	for _, option := range options {
-		option(r)
+	r := &request{site: callerSite(), settings: settings{reflector: f.reflector}}
+	for _, option := range slices.Concat(f.defaults, options) {
+		if option != nil {
+			option(r)
+		}
 	}
 	r.settings.reflector.Name = ""
 	narrowed := r.settings.rest
@@ -110,6 +112,11 @@ func ask[T informer.Object](f *Factory, options []Option) (*request, error) {
 	if r.mapping != nil {
 		if _, ok := r.mapping.(maker[T]); !ok || r.settings.mapping == (function{}) {
 			return nil, fmt.Errorf("factory: %v at %s: %w: mapping is a %T", r.key.as, r.site, ErrInvalidOptions, r.mapping)
+		}
+	}
+	for _, asked := range r.indexes { // before anything is made
+		if _, ok := asked.function.(indexer.Func[T]); !ok || asked.name == "" || asked.identity == (function{}) {
+			return nil, fmt.Errorf("factory: %v at %s: %w: index %q is a %T", r.key.as, r.site, ErrInvalidOptions, asked.name, asked.function)
 		}
 	}
 	if r.key.resource == (schema.GroupVersionResource{}) {
@@ -167,15 +174,14 @@ func enter[T informer.Object](f *Factory, r *request, made *informer.Informer[T]
 // name after prefix.
 func addIndexes[T informer.Object](f *Factory, e *entry, r *request, prefix string, add func(string, indexer.Func[T]) error) error {
 	for _, asked := range r.indexes {
-		index, ok := asked.function.(indexer.Func[T])
-		if !ok {
-			return fmt.Errorf("factory: %v at %s: %w: index %q is a %T", r.key, r.site, ErrInvalidOptions, asked.name, asked.function)
-		}
+		index := asked.function.(indexer.Func[T]) // as ask has seen
 		name := asked.name
 		asked.name = prefix + name
 		fresh, err := f.claim(e, asked, r)
 		if err == nil && fresh {
-			err = add(name, index)
+			if err = add(name, index); err != nil {
+				f.disclaim(e, asked.name)
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("factory: %v at %s: %w", r.key, r.site, err)

@@ -12,8 +12,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/listwatch/listwatch/indexer"
 	"github.com/listwatch/listwatch/informer"
 	"github.com/listwatch/listwatch/informer/factory"
 	"github.com/listwatch/listwatch/internal/bubble"
@@ -131,8 +133,46 @@ var _ = Describe("A factory", func() {
 		Expect(err).To(MatchError(factory.ErrInvalidOptions))
 		_, err = factory.For[*metav1.PartialObjectMetadata](r.Factory)
 		Expect(err).To(MatchError(factory.ErrUnknownKind))
+		_, err = factory.For[*corev1.Node](r.Factory, factory.WithIndex[*corev1.Node]("app", nil))
+		Expect(err).To(MatchError(factory.ErrInvalidOptions))
+		_, err = factory.For[*corev1.Node](r.Factory, factory.WithIndex("", func(*corev1.Node) []string { return nil }))
+		Expect(err).To(MatchError(factory.ErrInvalidOptions))
+		_, err = factory.For[*corev1.Node](nil)
+		Expect(err).To(MatchError(factory.ErrInvalidOptions))
 		_, err = factory.New(nil, factory.Options{})
 		Expect(err).To(MatchError(factory.ErrInvalidOptions))
+		Expect(r.Informers()).To(BeEmpty()) // what was refused made none
+	})
+
+	bubble.It("does not take an index for its own that somebody else has added", func() {
+		r := newRig(factory.Options{})
+		pods := must(factory.For[*corev1.Pod](r.Factory))
+		Expect(pods.AddIndex("app", func(*corev1.Pod) []string { return nil })).To(Succeed())
+		for range 2 {
+			_, err := factory.For[*corev1.Pod](r.Factory, factory.WithIndex("app", byApp))
+			Expect(err).To(MatchError(indexer.ErrIndexExists))
+		}
+	})
+
+	bubble.It("ignores nil options and selectors", func() {
+		r := newRig(factory.Options{Defaults: []factory.Option{nil}})
+		pods := must(factory.For[*corev1.Pod](r.Factory))
+		Expect(must(factory.For[*corev1.Pod](r.Factory, nil, factory.WithREST(nil), factory.WithLabels(nil), factory.WithFields(nil)))).
+			To(BeIdenticalTo(pods))
+	})
+
+	bubble.It("reads nothing by a selector that nothing satisfies", func() {
+		r := newRig(factory.Options{})
+		r.pod("default", "nothing", map[string]string{"nothing": ""})
+		pods := must(factory.For[*corev1.Pod](r.Factory))
+		byLabels := must(factory.For[*corev1.Pod](r.Factory, factory.WithLabels(labels.Nothing())))
+		byFields := must(factory.For[*corev1.Pod](r.Factory, factory.WithFields(fields.Nothing())))
+		r.start()
+		r.pod("default", "other", nil)
+		synctest.Wait()
+		Expect(pods.Snapshot().Len()).To(Equal(2))
+		Expect(byLabels.Snapshot().Len()).To(BeZero())
+		Expect(byFields.Snapshot().Len()).To(BeZero())
 	})
 
 	bubble.It("runs again, and handlers are told what has changed in between", func() {

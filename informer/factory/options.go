@@ -13,7 +13,7 @@ import (
 	"github.com/listwatch/listwatch/reflector"
 )
 
-// Option says which informer is asked for, and how it is to be.
+// Option says which informer is asked for, and how it is to be. A nil one is ignored.
 type Option func(*request)
 
 // WithResource names the resource, where it does not follow from the type.
@@ -43,17 +43,19 @@ func WithNamespaces(namespaces ...string) Option {
 func WithREST(options ...reflector.RESTOption) Option {
 	return func(r *request) {
 		for _, option := range options {
-			option(&r.settings.rest)
+			if option != nil {
+				option(&r.settings.rest)
+			}
 		}
 	}
 }
 
-// WithLabels reads only objects whose labels match.
+// WithLabels reads only objects whose labels match; all with nil.
 func WithLabels(selector labels.Selector) Option {
 	return WithREST(reflector.WithLabelSelector(selector))
 }
 
-// WithFields reads only objects whose fields match.
+// WithFields reads only objects whose fields match; all with nil.
 func WithFields(selector fields.Selector) Option {
 	return WithREST(reflector.WithFieldSelector(selector))
 }

@@ -50,7 +50,10 @@ func show[T informer.Object](f *Factory, resource schema.GroupVersionResource, o
 			s.hold(e, base)
 		}
 		v := way(e)(base, r.key)
-		return v, addIndexes(f, e, r, v.prefix, v.index)
+		if err := addIndexes(f, e, r, v.prefix, v.index); err != nil {
+			return nil, err
+		}
+		return v, nil
 	}
 	one, err := obtain[T](f, r)
 	if err != nil {
