@@ -1,9 +1,11 @@
 package informer
 
 import (
+	"fmt"
 	"runtime"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -166,6 +168,39 @@ func TestEditsAndEventsLookForMutationsAtTheSameTime(t *testing.T) {
 		synctest.Wait()
 		if n := r.Snapshot().Len(); n != 3 {
 			t.Errorf("%d objects, want 3", n)
+		}
+	})
+}
+
+func TestAnEditWhileALoopIsFarBehindAStoppedInformerHarmsNothing(t *testing.T) {
+	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
+		r.start()
+		told, release := 0, make(chan struct{})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for event := range r.Events(t.Context()) {
+				if event.Type == EventAdded {
+					<-release
+					told++
+				}
+			}
+		}()
+		synctest.Wait()
+		r.outage(func() {
+			for k := range 2 * deepAfter {
+				r.from.set(fmt.Sprint("k", k))
+			}
+		})
+		time.Sleep(2 * deepAge)
+		r.stop()
+		r.Edit(func(s *indexer.Snapshot[*thing]) ([]indexer.Change[*thing], string) {
+			return []indexer.Change[*thing]{{Key: "a", Object: a1}}, s.ResourceVersion()
+		})
+		close(release)
+		<-done
+		if told != 2*deepAfter {
+			t.Errorf("the loop was told of %d objects, want %d", told, 2*deepAfter)
 		}
 	})
 }

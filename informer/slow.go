@@ -86,6 +86,10 @@ func (i *Informer[T]) checkDepths(end int64) {
 	deepest := 0
 	i.mu.Lock()
 	run := i.run
+	if run == nil { // Edit, with a loop that is still at what came before the end
+		i.mu.Unlock()
+		return
+	}
 	for c := range i.cursors.all() {
 		depth := c.reg.Depth()
 		deepest = max(deepest, depth)
