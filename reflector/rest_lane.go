@@ -121,7 +121,7 @@ func (l *lane[R]) release(b *buffer) {
 	case l.busy && len(l.free) < busyBuffers:
 		l.free = append(l.free, b.data)
 	case l.busy:
-	case len(l.chunks) > 0:
+	case len(l.chunks) > 0 && len(b.data) <= largeBuffer:
 		l.free = append(l.free[:0], b.data)
 	default:
 		l.free = nil

@@ -33,7 +33,7 @@ func (p *pump[R]) run(ctx context.Context, body io.Reader, split *sniffer) error
 	}
 	p.begin = p.end
 	for {
-		if p.end == len(p.buffer.data) {
+		if p.end == len(p.buffer.data) || p.begin == p.end && len(p.buffer.data) > largeBuffer {
 			p.grow()
 		}
 		n, failure := body.Read(p.buffer.data[p.end:])
@@ -78,7 +78,8 @@ func (p *pump[R]) cut(split *sniffer) error {
 }
 
 // grow goes over to another buffer, with the bytes that are not yet cut. It is a
-// larger one while the stream is busy.
+// larger one while the stream is busy. One that a single large item took is left as
+// soon as all of it is cut: what comes next may take hours.
 func (p *pump[R]) grow() {
 	size := smallBuffer
 	if p.lane.lively() {
