@@ -209,17 +209,19 @@ func (i *Informer[T]) tell(state *published[T], snapshot *indexer.Snapshot[T], o
 	}
 	i.state.Store(next)
 	noteDeletions(&i.deletions, out.notices)
-	if syncAt >= 0 && !i.hasSynced() {
-		close(i.first)
-	}
-	wake()
-	if syncAt >= 0 {
-		i.startResyncs()
-	}
-	if len(out.notices) > 0 || out.resync {
-		i.watchCalls(state.tail.since)
-	}
-	if i.instruments != nil { // last: it may panic, or end the goroutine
+	defer func() { // also if Stored panics, or ends the goroutine
+		if syncAt >= 0 && !i.hasSynced() {
+			close(i.first)
+		}
+		wake()
+		if syncAt >= 0 {
+			i.startResyncs()
+		}
+		if len(out.notices) > 0 || out.resync {
+			i.watchCalls(state.tail.since)
+		}
+	}()
+	if i.instruments != nil {
 		i.instruments.Stored(snapshot.ResourceVersion())
 	}
 }

@@ -103,6 +103,41 @@ func (broken) Queued(int)              {}
 func (broken) Processed(time.Duration) {}
 func (b broken) Stored(string)         { b.stored() }
 
+func TestInstrumentsAreToldOfTheCacheBeforeHandlersAre(t *testing.T) {
+	var entered, release chan struct{}
+	calls := 0
+	held := broken{func() {
+		if calls++; calls <= 3 { // what follows is no object
+			entered <- struct{}{}
+			<-release
+		}
+	}}
+	bubble(t, Options[*thing]{Instruments: held}, func(t *testing.T, r *rig) {
+		r.from.set("a")
+		entered, release = make(chan struct{}), make(chan struct{}) // the bubble's
+		told := 0
+		if _, err := r.AddHandler(HandlerFuncs[*thing]{AddFunc: func(*thing, bool) { told++ }}); err != nil {
+			t.Fatal(err)
+		}
+		r.start()
+		for i := range 3 {
+			<-entered
+			synctest.Wait()
+			if told != i || r.Snapshot().Len() != i+1 {
+				t.Errorf("write %d: %d objects in the cache, the handler was told of %d", i+1, r.Snapshot().Len(), told)
+			}
+			release <- struct{}{}
+			synctest.Wait()
+			if told != i+1 {
+				t.Errorf("write %d: the handler was told of %d", i+1, told)
+			}
+			if i < 2 {
+				r.from.set(string(rune('b' + i)))
+			}
+		}
+	})
+}
+
 func TestHandlersAreToldAllTheSameWhenInstrumentsEndTheRun(t *testing.T) {
 	calls := 0
 	once := func() {
