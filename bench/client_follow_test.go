@@ -39,7 +39,10 @@ type order struct {
 	Count   int  // of pods
 	// Events, if not 0, are measured instead, with so many handlers.
 	Events, Handlers int
-	Profile          string
+	// Alone sends each event when the handler was told of the one before, and in
+	// the Cold after another request. Their latencies are measured.
+	Alone, Cold bool
+	Profile     string
 }
 
 // outcome is what it measured.
@@ -48,6 +51,7 @@ type outcome struct {
 	Alloc     float64 // bytes
 	Peak      float64 // bytes of memory in RAM
 	Heap      float64 // bytes that the informer keeps alive
+	P50, P99  float64 // latencies of events, in microseconds
 }
 
 // followWire is the process of one client: it syncs an informer with two indexes
@@ -64,6 +68,11 @@ func followWire(text string) {
 		follow = followOurs
 	}
 	told := newCalls()
+	update := told.update
+	var alone *frameByFrame
+	if o.Alone {
+		alone, update = newFrameByFrame(requests, told)
+	}
 	empty := heapInUse()
 	var result outcome
 	measure := func(f func()) {
@@ -84,19 +93,19 @@ func followWire(text string) {
 		sync = measure
 	}
 	var relisted func()
-	sync(func() { relisted = follow(ctx, client, o, told.update) })
-	if o.Events > 0 {
+	sync(func() { relisted = follow(ctx, client, o, update) })
+	switch {
+	case o.Alone:
+		p50, p99 := alone.follow(o, told, measure)
+		result.P50, result.P99 = p50, p99 // which measure sets, too
+	case o.Events > 0:
 		measureEvents(o, told, requests, measure)
 	}
 	if o.Relist {
 		debug.FreeOSMemory()                                      // what the first sync left over is not what a relist needs
 		_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // begins the peak anew
 		requests.reset()
-		answer, err := http.Get(o.Address + "/expire")
-		if err != nil {
-			panic(err)
-		}
-		_ = answer.Body.Close()
+		get(o, "/expire")
 		measure(relisted)
 	}
 	result.Peak = peakRSS()
@@ -104,16 +113,21 @@ func followWire(text string) {
 	_ = json.NewEncoder(os.Stdout).Encode(result)
 }
 
+// get makes a request of the server whose answer is of no interest.
+func get(o order, path string) {
+	answer, err := http.Get(o.Address + path)
+	if err != nil {
+		panic(err)
+	}
+	_ = answer.Body.Close()
+}
+
 // measureEvents measures what o.Events take from the request that makes the server
 // send them until all handlers have been told.
 func measureEvents(o order, told *calls, clock *requestClock, measure func(func())) {
 	send := func(n int) {
 		told.expect(int64(n * o.Handlers))
-		answer, err := http.Get(o.Address + "/change?events=" + strconv.Itoa(n))
-		if err != nil {
-			panic(err)
-		}
-		_ = answer.Body.Close()
+		get(o, "/change?events="+strconv.Itoa(n))
 		told.wait()
 	}
 	send(o.Events / 10) // warm up
@@ -154,9 +168,10 @@ func peakRSS() float64 {
 // requestClock notes when the first request for the collection was made: a relist
 // comes after a wait, which is not what is measured.
 type requestClock struct {
-	next http.RoundTripper
-	mu   sync.Mutex
-	at   time.Time
+	next    http.RoundTripper
+	instead func(*http.Request) *http.Response // if set, answers watches
+	mu      sync.Mutex
+	at      time.Time
 }
 
 func (c *requestClock) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -166,6 +181,8 @@ func (c *requestClock) RoundTrip(r *http.Request) (*http.Response, error) {
 			c.at = time.Now()
 		}
 		c.mu.Unlock()
+	} else if c.instead != nil {
+		return c.instead(r), nil
 	}
 	return c.next.RoundTrip(r)
 }

@@ -33,21 +33,22 @@ type wireServer struct {
 	changes chan int      // how many events the watch is to send
 }
 
+// firstVersion is that of the server's first list.
+const firstVersion = 1_000_000
+
+// wirePod is a pod of the server's, in a version.
+func wirePod(i int, version string) *corev1.Pod {
+	pod := ordinaryPod(i)
+	pod.ResourceVersion = version
+	return pod
+}
+
 // serveWire is the other process: it serves until standard input ends.
 func serveWire(count int) {
-	s := &wireServer{version: 1_000_000, expire: make(chan struct{}), changes: make(chan int, 1)}
+	s := &wireServer{version: firstVersion, expire: make(chan struct{}), changes: make(chan int, 1)}
 	for i := range count {
-		pod := *ordinaryPod(i)
-		pod.Name, pod.UID, pod.Namespace, pod.ResourceVersion = podName(i), podUID(i), namespaceOf(i), strconv.Itoa(1000+i)
-		text, err := json.Marshal(&pod)
-		if err != nil {
-			panic(err)
-		}
-		message, err := pod.Marshal()
-		if err != nil {
-			panic(err)
-		}
-		s.json, s.proto = append(s.json, text), append(s.proto, message)
+		pod := wirePod(i, strconv.Itoa(1000+i))
+		s.json, s.proto = append(s.json, bytesOf(pod, false)), append(s.proto, bytesOf(pod, true))
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -87,14 +88,11 @@ func startWire(b *testing.B, count int) string {
 }
 
 // ServeHTTP answers lists, watches and, at /expire, lets the watches end; at /change
-// it lets the only watch tell of changes.
+// it lets the only watch tell of changes, and /nothing is only an answer.
 func (s *wireServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	inProto := strings.HasPrefix(r.Header.Get("Accept"), "application/vnd.kubernetes.protobuf")
-	w.Header().Set("Content-Type", "application/json")
-	if inProto {
-		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
-	}
+	w.Header().Set("Content-Type", contentType(r))
+	inProto := contentType(r) == protobufType
 	out := bufio.NewWriterSize(w, 32<<10)
 	switch {
 	case r.URL.Path == "/expire":
@@ -103,6 +101,7 @@ func (s *wireServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.expire = make(chan struct{})
 		s.version++
 		s.mu.Unlock()
+	case r.URL.Path == "/nothing":
 	case r.URL.Path == "/change":
 		n, _ := strconv.Atoi(query.Get("events"))
 		s.changes <- n
@@ -116,6 +115,16 @@ func (s *wireServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.list(limit, query.Get("continue"), out, inProto)
 	}
 	_ = out.Flush()
+}
+
+const protobufType = "application/vnd.kubernetes.protobuf"
+
+// contentType is that of the answer to r.
+func contentType(r *http.Request) string {
+	if strings.HasPrefix(r.Header.Get("Accept"), protobufType) {
+		return protobufType
+	}
+	return "application/json"
 }
 
 func (s *wireServer) state() (version string, expire chan struct{}) {
@@ -175,13 +184,13 @@ func bytesOf(object interface{ Marshal() ([]byte, error) }, inProto bool) []byte
 }
 
 // sendJSON writes an event about an object that does not say its kind.
-func sendJSON(out *bufio.Writer, event, kind string, object []byte) {
+func sendJSON(out io.Writer, event, kind string, object []byte) {
 	_, _ = fmt.Fprintf(out, `{"type":"%s","object":{"kind":"%s","apiVersion":"v1",`, event, kind)
 	_, _ = out.Write(object[1:])
-	_, _ = out.WriteString("}\n")
+	_, _ = io.WriteString(out, "}\n")
 }
 
-func sendProto(out *bufio.Writer, event, kind string, object []byte) {
+func sendProto(out io.Writer, event, kind string, object []byte) {
 	unknown := &runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: kind}, Raw: object}
 	frame := bytesOf(&metav1.WatchEvent{Type: event, Object: runtime.RawExtension{
 		Raw: append([]byte("k8s\x00"), bytesOf(unknown, true)...)}}, true)

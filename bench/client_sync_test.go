@@ -103,9 +103,44 @@ func nameOf(o order) string {
 // compareClients runs clients of both sides in turn, each in a process of its
 // own: the memory of one is not the other's burden.
 func compareClients(b *testing.B, o order) {
+	o.Count = *syncPods
+	us, them := runPairs(b, o)
+	reportOutcomes(b, us, them, []outcomeOf{
+		{"ms", "", func(r outcome) float64 { return float64(r.Wall.Microseconds()) / 1e3 }},
+		{"cpu-ms", "cpu-", func(r outcome) float64 { return float64(r.CPU.Microseconds()) / 1e3 }},
+		{"alloc-MB", "alloc-", func(r outcome) float64 { return r.Alloc / 1e6 }},
+		{"peak-MB", "peak-", func(r outcome) float64 { return r.Peak / 1e6 }},
+		{"heap-B/pod", "heap-", func(r outcome) float64 { return r.Heap / float64(o.Count) }},
+	})
+}
+
+// outcomeOf is a part of an outcome, and what the names of its ratios begin with.
+type outcomeOf struct {
+	unit, ratio string
+	of          func(outcome) float64
+}
+
+func reportOutcomes(b *testing.B, us, them []outcome, quantities []outcomeOf) {
+	b.Helper()
+	b.ReportMetric(0, "ns/op")
+	for _, q := range quantities {
+		ours, peer := valuesOf(us, q.of), valuesOf(them, q.of)
+		all := ratios(ours, peer)
+		b.ReportMetric(median(ours), "ours-"+q.unit)
+		b.ReportMetric(median(peer), "peer-"+q.unit)
+		b.ReportMetric(median(all), q.ratio+"ratio")
+		if q.ratio == "" {
+			b.ReportMetric(slices.Min(all), "ratio-min")
+			b.ReportMetric(slices.Max(all), "ratio-max")
+		}
+	}
+}
+
+// runPairs runs clients of both sides in turn.
+func runPairs(b *testing.B, o order) (us, them []outcome) {
+	b.Helper()
 	o.Count, o.Sharing = *syncPods, *syncSharing
 	o.Address = startWire(b, o.Count)
-	var us, them []outcome
 	pair := func() {
 		for _, ours := range []bool{true, false} {
 			o.Ours, o.Profile = ours, ""
@@ -123,27 +158,7 @@ func compareClients(b *testing.B, o order) {
 	for len(us) < *syncPairs {
 		pair()
 	}
-	b.ReportMetric(0, "ns/op")
-	for _, q := range []struct {
-		unit, ratio string
-		of          func(outcome) float64
-	}{
-		{"ms", "", func(r outcome) float64 { return float64(r.Wall.Microseconds()) / 1e3 }},
-		{"cpu-ms", "cpu-", func(r outcome) float64 { return float64(r.CPU.Microseconds()) / 1e3 }},
-		{"alloc-MB", "alloc-", func(r outcome) float64 { return r.Alloc / 1e6 }},
-		{"peak-MB", "peak-", func(r outcome) float64 { return r.Peak / 1e6 }},
-		{"heap-B/pod", "heap-", func(r outcome) float64 { return r.Heap / float64(o.Count) }},
-	} {
-		ours, peer := valuesOf(us, q.of), valuesOf(them, q.of)
-		all := ratios(ours, peer)
-		b.ReportMetric(median(ours), "ours-"+q.unit)
-		b.ReportMetric(median(peer), "peer-"+q.unit)
-		b.ReportMetric(median(all), q.ratio+"ratio")
-		if q.ratio == "" {
-			b.ReportMetric(slices.Min(all), "ratio-min")
-			b.ReportMetric(slices.Max(all), "ratio-max")
-		}
-	}
+	return us, them
 }
 
 func valuesOf(outcomes []outcome, of func(outcome) float64) []float64 {
