@@ -111,6 +111,13 @@ func (l *lane[R]) leave(b *buffer) {
 	l.release(b)
 }
 
+// unused reports whether nobody needs what is in b but the pump.
+func (l *lane[R]) unused(b *buffer) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return b.users == 0
+}
+
 // release keeps the memory of a buffer that is no longer used, while there is
 // use for it: an idle stream should hold no more than it needs.
 func (l *lane[R]) release(b *buffer) {

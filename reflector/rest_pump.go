@@ -23,6 +23,7 @@ type pump[R any] struct {
 
 	buffer     *buffer
 	begin, end int // of the bytes in buffer that are not yet cut
+	last       int // length of the last item
 }
 
 // run cuts body until it ends. It returns nil where it may end, and what
@@ -71,15 +72,18 @@ func (p *pump[R]) cut(split *sniffer) error {
 		}
 		idle = advance == 0
 		if item != nil {
+			p.last = len(item)
 			p.lane.add(p.buffer, rawItem{data: item, proto: split.isProto, peek: p.peek != nil && p.peek(item)})
 		}
 		p.begin += advance
 	}
 }
 
-// grow goes over to another buffer, with the bytes that are not yet cut. It is a
-// larger one while the stream is busy. One that a single large item took is left as
-// soon as all of it is cut: what comes next may take hours.
+// grow makes room behind the bytes that are not yet cut. If all items before them were
+// read it does so in the same buffer, so that a stream of single events makes no garbage.
+// Else, and if that is larger than such items need, it goes over to another one, a
+// larger one while the stream is busy. One that a single large item took is left as soon
+// as all of it is cut: what comes next may take hours.
 func (p *pump[R]) grow() {
 	size := smallBuffer
 	if p.lane.lively() {
@@ -88,6 +92,12 @@ func (p *pump[R]) grow() {
 	rest := p.buffer.data[p.begin:p.end]
 	for size < 2*len(rest) {
 		size *= 2
+	}
+	most := max(size, min(max(2*size, 4*p.last), largeBuffer))
+	if has := len(p.buffer.data); size <= has && has <= most && p.lane.unused(p.buffer) {
+		copy(p.buffer.data, rest)
+		p.begin, p.end = 0, len(rest)
+		return
 	}
 	next := p.lane.buffer(size)
 	copy(next.data, rest)
