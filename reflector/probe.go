@@ -49,7 +49,7 @@ func (d *driver[T]) askForRewind(ctx context.Context, resourceVersion string) er
 			}
 			return fmt.Errorf("%w from resourceVersion %s to %s", ErrRewound, resourceVersion, newest)
 		}
-		again := time.NewTimer(d.options.Backoff.delay(tries, rand.Float64()))
+		again := time.NewTimer(max(d.options.Backoff.delay(tries, rand.Float64()), classify(err).retryAfter))
 		select {
 		case <-again.C:
 		case <-ctx.Done():

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -150,6 +151,23 @@ func TestAProbeThatIsRefusedIsRepeated(t *testing.T) {
 		r := start(t, source, listFirst)
 		r.after(time.Minute + 25*time.Second) // at most 20 s, and waits of 1.6 and 3.2 s
 		want(t, "requests", source.trace(0), `list "0", watch "10", watch "10", probe, probe, probe, list "", watch "4"`)
+	})
+}
+
+func TestAProbeIsNotRepeatedBeforeTheServerWantsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := outage("4")
+		source.onProbe = func(_ context.Context, n int) (Page[*object], error) {
+			if n == 0 {
+				return Page[*object]{}, apierrors.NewTooManyRequests("busy", 60)
+			}
+			return Page[*object]{ResourceVersion: "4"}, nil
+		}
+		r := start(t, source, listFirst)
+		r.after(2 * time.Minute)
+		want(t, "requests", source.trace(0), `list "0", watch "10", watch "10", probe`)
+		r.after(30 * time.Second)
+		want(t, "requests", source.trace(4), `probe, list "", watch "4"`)
 	})
 }
 
