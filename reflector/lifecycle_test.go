@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -194,6 +195,7 @@ func TestAPanickingSinkLeavesNothingHalfDone(t *testing.T) {
 					want(t, "stream closed", s.closed, true)
 				}
 				want(t, "bracket open", sink.pending != nil, false)
+				want(t, "brackets ended", strings.Count(sink.trace(), "end ")+strings.Count(sink.trace(), "abort"), 1)
 				want(t, "phase", r.Status().Phase, Stopped)
 				sink.at = ""
 				ctx, cancel := context.WithTimeout(quiet(), time.Second)

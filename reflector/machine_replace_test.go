@@ -54,13 +54,21 @@ func TestAListInPartsOpensItsBracketBeforeItIsRead(t *testing.T) {
 	})
 }
 
+// doubts is whether the newest state is asked for because the server's history may have
+// gone back, so that versions that are held say nothing; or else because it forgot.
+func doubts(rewound bool) func(state) bool {
+	return func(s state) bool { return s.replacement.unavailable && s.replacement.rewound == rewound }
+}
+
 func TestAFailedList(t *testing.T) {
 	unchunked := func(s *state) { s.replacement.unchunked = true }
 	rows := []row{
 		{name: "expired at a known version asks for the newest state at once", from: listing("5"), in: failedWith(classExpired),
-			phase: Listing, effects: `list "" limit 500`, check: func(s state) bool { return s.replacement.unavailable }},
+			phase: Listing, effects: `list "" limit 500`, check: doubts(false)},
 		{name: "too large at a known version asks for the newest state at once", from: listing("5"), in: failedWith(classTooLarge),
-			phase: Listing, effects: `list "" limit 500`},
+			phase: Listing, effects: `list "" limit 500`, check: doubts(true)},
+		{name: "nor is what was too large forgotten where the newest state expires", from: with(listing("5"), func(s *state) { s.replacement.rewound = true }),
+			in: failedWith(classExpired), phase: Listing, effects: `list "" limit 500`, check: doubts(true)},
 		{name: "too large at 0 asks for the newest state at once", from: listing("0"), in: failedWith(classTooLarge),
 			phase: Listing, effects: `list "" limit 500`},
 		{name: "expired at the newest state backs off", from: listing(""), in: failedWith(classExpired),
@@ -129,9 +137,9 @@ func TestAFailedWatchList(t *testing.T) {
 	}
 	rows := []row{
 		{name: "expired in the stream asks for the newest state at once", from: opened(watchListing("5")), in: failedWith(classExpired),
-			phase: WatchListing, effects: `close, abort, watch-list ""`},
+			phase: WatchListing, effects: `close, abort, watch-list ""`, check: doubts(false)},
 		{name: "too large in the stream asks for the newest state at once", from: opened(watchListing("5")), in: failedWith(classTooLarge),
-			phase: WatchListing, effects: `close, abort, watch-list ""`},
+			phase: WatchListing, effects: `close, abort, watch-list ""`, check: doubts(true)},
 		{name: "expired at the newest state backs off", from: watchListing(""), in: failedWith(classExpired),
 			phase: BackingOff, effects: `wait 800ms`, check: syncing(0)},
 		{name: "no end in time lists and remembers", from: opened(watchListing("")), in: failedWith(classNoInitialEnd),
