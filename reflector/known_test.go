@@ -108,6 +108,12 @@ func TestAnObjectThatTheSinkHoldsIsNotHandedOverAgain(t *testing.T) {
 				want(t, "collection", sink.contents(), "a@5 b@16 c@7 e@9 nameless@")
 				want(t, "broken", len(sink.broken), 0)
 				want(t, "kept", kept, 1)
+				if refusing, ok := source.(refusingStreaming); ok {
+					source = refusing.StreamingSource
+				}
+				if source, ok := source.(*inParts); ok {
+					want(t, "requests of which what is known is left out", source.peeked, 1)
+				}
 			})
 		})
 	}
@@ -149,6 +155,7 @@ type inParts struct {
 	mu     sync.Mutex
 	opened int
 	closed int
+	peeked int // requests that were to be
 }
 
 func (s *inParts) ListStream(ctx context.Context, options metav1.ListOptions, known Known) (ListStream[*object], error) {
@@ -159,10 +166,21 @@ func (s *inParts) ListStream(ctx context.Context, options metav1.ListOptions, kn
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opened++
+	s.count(known)
 	return &partStream{source: s, page: page, known: known}, nil
 }
 
+// count is called with mu held.
+func (s *inParts) count(known Known) {
+	if known != nil {
+		s.peeked++
+	}
+}
+
 func (s *inParts) WatchKnown(ctx context.Context, options metav1.ListOptions, known Known) (Stream[*object], error) {
+	s.mu.Lock()
+	s.count(known)
+	s.mu.Unlock()
 	stream, err := s.Watch(ctx, options)
 	return peekingStream{stream, known}, err
 }
@@ -193,6 +211,11 @@ type partStream struct {
 func (s *partStream) Next(ctx context.Context) (Part[*object], error) {
 	if s.closed {
 		return Part[*object]{}, errors.New("read after close")
+	}
+	if len(s.page.Skipped) > 0 {
+		item := Item[*object]{Skipped: s.page.Skipped[0]}
+		s.page.Skipped = s.page.Skipped[1:]
+		return Part[*object]{Items: []Item[*object]{item}}, nil
 	}
 	if s.next < len(s.page.Items) {
 		item := Item[*object]{Object: s.page.Items[s.next]}
@@ -291,9 +314,19 @@ func TestAListInPartsThatBreaksIsAbortedAndClosed(t *testing.T) {
 	}
 }
 
+// forms runs a test with a source that gives whole pages, and one that gives parts.
+func forms(t *testing.T, test func(t *testing.T, in func(*scripted) Source[*object])) {
+	for name, in := range map[string]func(*scripted) Source[*object]{
+		"in pages": func(s *scripted) Source[*object] { return s },
+		"in parts": func(s *scripted) Source[*object] { return &inParts{scripted: s} },
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { test(t, in) }) })
+	}
+}
+
 func TestObjectsOfAnotherTypeAreLeftOutAndReported(t *testing.T) {
 	odd := func() error { return &DecodeError{Subject: "test", Err: fmt.Errorf("%w: a Node", ErrWrongType)} }
-	synctest.Test(t, func(t *testing.T) {
+	forms(t, func(t *testing.T, in func(*scripted) Source[*object]) {
 		source := &scripted{
 			onList: func(int, metav1.ListOptions) (Page[*object], error) {
 				return Page[*object]{ResourceVersion: "10", Items: []*object{obj("a", "5")}, Skipped: []error{odd(), odd()}}, nil
@@ -302,7 +335,7 @@ func TestObjectsOfAnotherTypeAreLeftOutAndReported(t *testing.T) {
 				return plays(added(obj("b", "11")), frame{err: odd()}, changed(obj("b", "12"))), nil
 			},
 		}
-		r := start(t, source, listFirst)
+		r := startForm(t, source, in(source), listFirst)
 		r.after(0)
 		want(t, "sink", r.sink.trace(), "begin initial, item a@5, end 10, add b@11, update b@12")
 		status := r.Status()
@@ -315,7 +348,7 @@ func TestObjectsOfAnotherTypeAreLeftOutAndReported(t *testing.T) {
 
 func TestACollectionOfNothingButAnotherTypeIsAnError(t *testing.T) {
 	odd := &DecodeError{Subject: "test", Err: fmt.Errorf("%w: a Node", ErrWrongType)}
-	synctest.Test(t, func(t *testing.T) {
+	forms(t, func(t *testing.T, in func(*scripted) Source[*object]) {
 		source := &scripted{
 			onList: func(int, metav1.ListOptions) (Page[*object], error) {
 				return Page[*object]{ResourceVersion: "10", Skipped: []error{odd}}, nil
@@ -324,7 +357,7 @@ func TestACollectionOfNothingButAnotherTypeIsAnError(t *testing.T) {
 				return plays(frame{err: odd}, bookmark("10", true)), nil
 			},
 		}
-		r := start(t, source, Options{Backoff: noJitter})
+		r := startForm(t, source, in(source), Options{Backoff: noJitter})
 		r.after(time.Minute)
 		want(t, "synced", r.Status().Synced, false)
 		want(t, "reported", errors.Is(r.Status().LastError, ErrWrongType), true)

@@ -279,10 +279,16 @@ type rig struct {
 // streams and brackets are closed.
 func start(t *testing.T, source *scripted, options Options) *rig {
 	t.Helper()
+	return startForm(t, source, source, options)
+}
+
+// startForm is start of another form of source.
+func startForm(t *testing.T, source *scripted, form Source[*object], options Options) *rig {
+	t.Helper()
 	source.began = time.Now()
 	r := &rig{t: t, source: source, sink: &recorder{}, done: make(chan error, 1)}
 	var err error
-	if r.Reflector, err = New[*object](source, r.sink, options); err != nil {
+	if r.Reflector, err = New[*object](form, r.sink, options); err != nil {
 		t.Fatal(err)
 	}
 	r.run()
