@@ -137,3 +137,31 @@ func TestAForcedRelistDoesNotWaitForTheResource(t *testing.T) {
 		want(t, "phase", r.Status().Phase, Watching)
 	})
 }
+
+func TestOnlyA404IsAnAbsence(t *testing.T) {
+	for name, c := range map[string]struct {
+		err     error
+		absence Absence
+	}{
+		"a 503":                          {err: apierrors.NewServiceUnavailable("starting"), absence: &judge{}},
+		"a 403":                          {err: apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", nil), absence: &judge{}},
+		"a 404 that nobody is asked for": {err: notFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				source := &scripted{
+					onList: func(int, metav1.ListOptions) (Page[*object], error) {
+						return Page[*object]{ResourceVersion: "10", Items: []*object{obj("a", "5")}}, nil
+					},
+					onWatch: func(int, metav1.ListOptions) (Stream[*object], error) { return nil, c.err },
+				}
+				options := listFirst
+				options.Absence = c.absence
+				r := start(t, source, options)
+				r.after(time.Hour)
+				want(t, "phase", r.Status().Phase, BackingOff)
+				want(t, "contents", r.sink.contents(), "a@5")
+			})
+		})
+	}
+}
