@@ -33,7 +33,7 @@ func (m machine) absent(s state, in input, effects []effect) (state, []effect) {
 	r.healthySince = time.Time{}
 	r.tries++
 	s.phase = Absent
-	return s, append(effects, effect{kind: effectAwait, delay: m.backoff.Base})
+	return s, append(effects, effect{kind: effectAwait, delay: max(m.backoff.Base, in.failure.retryAfter)})
 }
 
 // absent reports whether a failure means that the resource is gone.

@@ -13,6 +13,8 @@ import (
 
 func TestAResourceThatIsGoneIsWaitedFor(t *testing.T) {
 	gone := input{kind: inputFailed, at: epoch, failure: failure{class: classDenied, code: 404, absent: true}}
+	left := gone
+	left.failure.retryAfter = 7 * time.Second
 	never := with(listing("0"), func(s *state) { s.retry.tries = 3 })
 	absent := state{phase: Absent, resourceVersion: "5", reason: RelistAppeared, replacement: replacement{unavailable: true}}
 	emptied := func(s state) bool {
@@ -23,6 +25,8 @@ func TestAResourceThatIsGoneIsWaitedFor(t *testing.T) {
 			check: func(s state) bool { return s.reason == RelistInitial && s.retry.tries == 4 }},
 		{name: "a refused list", from: listing("5"), in: gone, phase: Absent,
 			effects: `begin resource absent, end "5", await 800ms`, check: emptied},
+		{name: "one that is to be left alone", from: watching("5"), in: left, phase: Absent,
+			effects: `begin resource absent, end "5", await 7s`, check: emptied},
 		{name: "in the middle of a list", from: onPage(listing("5"), "t"), in: gone, phase: Absent,
 			effects: `abort, begin resource absent, end "5", await 800ms`, check: emptied},
 		{name: "a refused watch", from: watching("5"), in: gone, phase: Absent,

@@ -31,7 +31,8 @@
 //     A version below the last one leads to a replacement for
 //     RelistRewound at once.
 //   - A server that asks to be left alone for a while (Retry-After) is, for up
-//     to five minutes.
+//     to five minutes. Only one that does so because of a version that it finds
+//     too large is asked at once for its newest state, which it has.
 //   - No spinning: a request is repeated without delay only where the last one
 //     made progress, lasted, or is replaced by another kind of request, which
 //     happens at most four times in a row.

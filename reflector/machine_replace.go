@@ -183,6 +183,8 @@ func (s state) endWatchList(in input) (state, []effect) {
 //	other refusals (401 403 404 …)  → list, this time
 //	broken off                      → back off; the third time list, and
 //	                                  remember if the server ended it
+//
+// A list is put off for as long as the server wants to be left alone.
 func (m machine) watchListFailed(s state, in input) (state, []effect) {
 	wasOpen := s.stream.open
 	effects := s.abort(s.leaveStream(nil))
@@ -208,9 +210,10 @@ func (m machine) watchListFailed(s state, in input) (state, []effect) {
 	switch {
 	case lacks:
 		r.avoidedUntil, r.attempts = in.at.Add(m.watchListAvoided), 0
-		return m.startList(s, effects)
 	case refused:
 		r.listOnly, r.attempts = true, 0
+	}
+	if (lacks || refused) && in.failure.retryAfter == 0 {
 		return m.startList(s, effects)
 	}
 	return m.backOff(s, in, true, effects)

@@ -128,6 +128,13 @@ func TestAWatchListStreamsIntoOneBracketAndGoesOnAsTheWatch(t *testing.T) {
 	})
 }
 
+// leaveAlone is a failure of a server that wants to be left alone for 7 seconds.
+func leaveAlone(class failureClass) input {
+	in := failedWith(class)
+	in.failure.retryAfter = 7 * time.Second
+	return in
+}
+
 func TestAFailedWatchList(t *testing.T) {
 	attempts := func(n int) func(*state) { return func(s *state) { s.replacement.attempts = n } }
 	avoids := func(s state) bool { return s.replacement.avoidedUntil.Equal(epoch.Add(10 * time.Minute)) }
@@ -148,6 +155,10 @@ func TestAFailedWatchList(t *testing.T) {
 			phase: BackingOff, effects: `wait 800ms`, check: syncing(1)},
 		{name: "not understood lists and remembers", from: watchListing("5"), in: failedWith(classInvalid),
 			phase: Listing, effects: `list "5"`, check: avoids},
+		{name: "not understood, and to be left alone", from: watchListing("5"), in: leaveAlone(classInvalid),
+			phase: BackingOff, effects: `wait 7s`, check: avoids},
+		{name: "a server error, and to be left alone", from: watchListing(""), in: leaveAlone(classServer),
+			phase: BackingOff, effects: `wait 7s`, check: listsOnce},
 		{name: "a denied watch lists this time", from: watchListing(""), in: failedWith(classDenied),
 			phase: Listing, effects: `list "0" limit 500`, check: listsOnce},
 		{name: "a server error lists this time", from: watchListing(""), in: failedWith(classServer),
