@@ -122,7 +122,7 @@ func TestOptionsAreValidated(t *testing.T) {
 	nan := 0.0
 	nan /= nan
 	for _, options := range []Options{
-		{PageSize: -1}, {ListTimeout: -1}, {IdleTimeout: -1}, {IdleTimeout: time.Millisecond}, {WatchTimeout: time.Millisecond}, {WatchTimeout: -time.Hour},
+		{PageSize: -1}, {NotOlderThan: "0"}, {NotOlderThan: "x"}, {ListTimeout: -1}, {IdleTimeout: -1}, {IdleTimeout: time.Millisecond}, {WatchTimeout: time.Millisecond}, {WatchTimeout: -time.Hour},
 		{WatchListTimeout: -1}, {WatchListAvoided: -1},
 		{Backoff: Backoff{Base: -1}}, {Backoff: Backoff{Cap: -1}}, {Backoff: Backoff{HealthyAfter: -1}},
 		{Backoff: Backoff{Factor: 0.5}}, {Backoff: Backoff{Factor: nan}}, {Backoff: Backoff{Jitter: nan}},

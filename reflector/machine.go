@@ -176,6 +176,7 @@ var (
 // machine is the constant part of the decisions.
 type machine struct {
 	pageSize         int64
+	notOlderThan     string
 	watchList        bool
 	watchListAvoided time.Duration
 	probeAfter       time.Duration // 0: never

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -32,18 +33,15 @@ func (m machine) startWatchList(s state, effects []effect) (state, []effect) {
 	return s, append(effects, effect{kind: effectOpen, resourceVersion: r.requested, initialEvents: true, reason: s.reason})
 }
 
-// startList asks for the first page: any state at first, later one not older
-// than the last known, or the newest after a refusal.
+// startList asks for the first page: any state at first, or one not older than the
+// options say, later one not older than the last known, or the newest after a
+// refusal.
 func (m machine) startList(s state, effects []effect) (state, []effect) {
 	s.phase = Listing
 	r := &s.replacement
-	switch {
-	case r.unavailable:
-		r.requested = ""
-	case s.resourceVersion == "":
-		r.requested = "0"
-	default:
-		r.requested = s.resourceVersion
+	r.requested = ""
+	if !r.unavailable {
+		r.requested = cmp.Or(s.resourceVersion, m.notOlderThan, "0")
 	}
 	r.nextPage, r.unchunked = "", false
 	r.limit = m.limit(s)

@@ -71,6 +71,8 @@ func TestAFailedList(t *testing.T) {
 			in: failedWith(classExpired), phase: Listing, effects: `list "" limit 500`, check: doubts(true)},
 		{name: "too large at 0 asks for the newest state at once", from: listing("0"), in: failedWith(classTooLarge),
 			phase: Listing, effects: `list "" limit 500`},
+		{name: "so it does if an earlier process saw more", options: Options{NotOlderThan: "5"}, from: with(listing("0"), func(s *state) { s.replacement.requested = "5" }),
+			in: failedWith(classTooLarge), phase: Listing, effects: `list "" limit 500`},
 		{name: "expired at the newest state backs off", from: listing(""), in: failedWith(classExpired),
 			phase: BackingOff, effects: `wait 800ms`},
 		{name: "too large at the newest state backs off", from: listing(""), in: failedWith(classTooLarge),

@@ -21,7 +21,7 @@ func testMachine(t testing.TB, options Options) machine {
 		t.Fatal(err)
 	}
 	return machine{
-		pageSize: complete.PageSize, watchList: !complete.DisableWatchList,
+		pageSize: complete.PageSize, notOlderThan: complete.NotOlderThan, watchList: !complete.DisableWatchList,
 		watchListAvoided: complete.WatchListAvoided, probeAfter: complete.ProbeAfter, watchTimeout: complete.WatchTimeout, backoff: complete.Backoff,
 	}
 }
@@ -183,6 +183,12 @@ func TestARunBeginsWithAReplacement(t *testing.T) {
 			phase: WatchListing, effects: `watch-list ""`},
 		{name: "first start lists any state where watch-list is off", options: list, in: start,
 			phase: Listing, effects: `list "0" limit 500`},
+		{name: "or one that an earlier process saw", options: Options{DisableWatchList: true, NotOlderThan: "5"}, in: start,
+			phase: Listing, effects: `list "5"`},
+		{name: "which is of no interest to a watch-list", options: Options{NotOlderThan: "5"}, in: start,
+			phase: WatchListing, effects: `watch-list ""`},
+		{name: "nor once there is a later one", options: Options{DisableWatchList: true, NotOlderThan: "5"}, from: stopped, in: start,
+			phase: Listing, effects: `list "7"`},
 		{name: "another run watch-lists from the last version", from: stopped, in: start,
 			phase: WatchListing, effects: `watch-list "7"`, check: func(s state) bool { return s.reason == RelistRestarted }},
 		{name: "another run lists at the last version, from the watch cache", options: list, from: stopped, in: start,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
 // Defaults of Options.
@@ -34,6 +36,14 @@ type Options struct {
 	// "not older than", as without the match a limit would mean exactly that
 	// version.
 	PageSize int64
+
+	// NotOlderThan, a resourceVersion, is what a first LIST asks for instead of any
+	// state ("0"), which on a server with several replicas may be older than what an
+	// earlier process has seen (kubernetes#59848): one that remembers the version
+	// gives it here. It is no more than a wish: a server that does not know the
+	// version is asked for its newest state. A watch-list needs none, as the first
+	// one asks for the newest state anyway.
+	NotOlderThan string
 
 	// ListTimeout bounds one LIST request, to notice a peer that vanished. Zero
 	// is 5 minutes.
@@ -132,6 +142,9 @@ func (o Options) complete() (Options, error) {
 		if negative {
 			return o, fmt.Errorf("%w: %s is negative", ErrInvalidOptions, name)
 		}
+	}
+	if _, err := resourceversion.CompareResourceVersion(o.NotOlderThan, o.NotOlderThan); o.NotOlderThan != "" && err != nil {
+		return o, fmt.Errorf("%w: NotOlderThan: %w", ErrInvalidOptions, err)
 	}
 	for name, timeout := range map[string]time.Duration{"WatchTimeout": o.WatchTimeout, "IdleTimeout": o.IdleTimeout} {
 		if timeout != 0 && timeout < time.Second {

@@ -39,6 +39,7 @@ func New[T Object](source Source[T], sink Sink[T], options Options) (*Reflector[
 	}
 	r := &Reflector[T]{source: source, sink: sink, options: options, machine: machine{
 		pageSize:         options.PageSize,
+		notOlderThan:     options.NotOlderThan,
 		watchList:        !options.DisableWatchList && !refusesWatchList(source),
 		watchListAvoided: options.WatchListAvoided,
 		probeAfter:       options.ProbeAfter,
