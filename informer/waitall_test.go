@@ -118,7 +118,11 @@ func TestFailFastForgetsWhatAnEarlierRunWasRefused(t *testing.T) {
 	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
 		r.from.refuse(forbidden)
 		r.start()
+		synctest.Wait()
 		r.stop()
+		if err := r.WaitForSync(FailFast(t.Context())); !errors.Is(err, ErrStopped) || errors.Is(err, ErrDenied) {
+			t.Errorf("got %v, want that it has stopped", err)
+		}
 		r.from.refuse(nil)
 		got := make(chan error, 1)
 		r.start()
