@@ -104,6 +104,7 @@ func TestSnapshotsTakenTogetherWereTheNewestAtOneMoment(t *testing.T) {
 						return
 					default:
 						c.write(version)
+						runtime.Gosched() // on one processor, it would write 10 ms for each step of a reader
 					}
 				}
 			})
