@@ -173,6 +173,7 @@ func TestEditsAndEventsLookForMutationsAtTheSameTime(t *testing.T) {
 }
 
 func TestAnEditWhileALoopIsFarBehindAStoppedInformerHarmsNothing(t *testing.T) {
+	const behind = deepAfter + depthStep
 	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
 		r.start()
 		told, release := 0, make(chan struct{})
@@ -188,7 +189,7 @@ func TestAnEditWhileALoopIsFarBehindAStoppedInformerHarmsNothing(t *testing.T) {
 		}()
 		synctest.Wait()
 		r.outage(func() {
-			for k := range 2 * deepAfter {
+			for k := range behind {
 				r.from.set(fmt.Sprint("k", k))
 			}
 		})
@@ -199,8 +200,8 @@ func TestAnEditWhileALoopIsFarBehindAStoppedInformerHarmsNothing(t *testing.T) {
 		})
 		close(release)
 		<-done
-		if told != 2*deepAfter {
-			t.Errorf("the loop was told of %d objects, want %d", told, 2*deepAfter)
+		if told != behind {
+			t.Errorf("the loop was told of %d objects, want %d", told, behind)
 		}
 	})
 }
