@@ -56,6 +56,25 @@ func TestTheFirstLeaseStartsTheInformerAndTheLastOneStopsIt(t *testing.T) {
 	})
 }
 
+func TestTheContextOfAcquireDoesNotBoundTheRun(t *testing.T) {
+	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
+		asking, end := context.WithCancel(t.Context())
+		lease, err := r.Acquire(asking)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end()
+		r.waitForSync()
+		synctest.Wait()
+		if s := r.Status(); !s.Running || !s.Synced {
+			t.Errorf("%v after the end of the context", s.Phase)
+		}
+		if err := lease.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestALeaseAfterTheLastOneStartsTheInformerAgain(t *testing.T) {
 	bubble(t, Options[*thing]{}, func(t *testing.T, r *rig) {
 		for n := range 3 {
