@@ -73,9 +73,9 @@ func (e Event[T]) Key() string {
 // Status; leaving the loop removes it. It starts with the objects of the current
 // snapshot as initial adds, also before Run, and ends when ctx does, or when the
 // Informer stops, after everything that was published before; of an Informer that
-// is stopped it yields the cache, and ends without an EventSynced. The body of the loop may take its time, as a
-// handler may, and Run does not wait for it. What is not taken yet is kept, so a
-// slow consumer may want WithLatestOnly.
+// is stopped it yields the cache, and ends without an EventSynced. The body of the
+// loop may take its time, as a handler may, and Run does not wait for it. What is
+// not taken yet is kept, so a slow consumer may want WithLatestOnly.
 //
 // Events panics with an error that wraps ErrInvalidOptions if an option makes no
 // sense, which only a programmer can cause.

@@ -107,8 +107,8 @@ func (e Explanation) String() string {
 // the cache or not. It looks at everything that is known: the cache and its
 // indexes, what waits for the cache, failures of the transform, what was dropped
 // or deleted lately, which handlers are behind, and what the source reads. It is
-// meant for people, and may take some milliseconds with a large cache. It neither calls the server nor
-// waits for anybody.
+// meant for people, and may take some milliseconds with a large cache. It neither
+// calls the server nor waits for anybody.
 func (i *Informer[T]) Explain(key string) Explanation {
 	status := i.Status()
 	// In the order in which an object travels, so that it cannot slip by.

@@ -202,7 +202,7 @@ func TestTroubleIsWhatIsWrongNow(t *testing.T) {
 	want := "not synced\n" +
 		`a: 1 failed try, the last: HTTP 403 Forbidden: ` + forbidden.Error() + "\n" +
 		`a: permission is missing (RBAC): verb "watch" on the informer's resource at the cluster scope` + "\n" +
-		"the transform failed for 2 objects\nindex functions panicked for objects, such as: boom\n" +
+		"the transform failed for 2 objects\nindex functions failed for objects, such as: boom\n" +
 		`3 calls of handler "h" (x.go:1) panicked or ended their goroutine`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

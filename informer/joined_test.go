@@ -309,12 +309,12 @@ func TestTheCollectionOfPartsIsWhatTheyHaveInCommon(t *testing.T) {
 func TestAFailureInOnePartStandsUntilThatPartHasSucceeded(t *testing.T) {
 	verdict := map[string]error{"a/1": errors.New("cannot digest"), "b/1": errors.New("nor this")}
 	transform := func(obj *thing) (*thing, error) { return obj, verdict[keyOf(obj)] }
-	joined(t, []string{"a", "b"}, Options[*thing]{Transform: transform}, func(t *testing.T, r *joinedRig) {
+	joined(t, []string{"b", "a"}, Options[*thing]{Transform: transform}, func(t *testing.T, r *joinedRig) {
 		r.from.set("a/1")
 		r.from.set("b/1")
 		r.start()
-		if s := r.Status().Transform; s.Standing != 2 || len(s.Objects) != 2 {
-			t.Errorf("%+v, want both", s)
+		if s := r.Status().Transform; s.Standing != 2 || len(s.Objects) != 2 || s.Objects[0].Key != "a/1" {
+			t.Errorf("%+v, want both, by key", s)
 		}
 		delete(verdict, "a/1")
 		r.from.set("a/1")

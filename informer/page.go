@@ -79,8 +79,8 @@ func (s Status) Trouble() []string {
 	if s.Transform.Standing > 0 {
 		add("the transform failed for %d objects", s.Transform.Standing)
 	}
-	if n := len(s.IndexErrors); n > 0 {
-		add("index functions panicked for objects, such as: %v", s.IndexErrors[0])
+	if len(s.IndexErrors) > 0 {
+		add("index functions failed for objects, such as: %v", s.IndexErrors[0])
 	}
 	for _, h := range s.Handlers {
 		if h.Panics > 0 {

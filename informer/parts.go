@@ -1,8 +1,10 @@
 package informer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/listwatch/listwatch/deltafifo"
 	"github.com/listwatch/listwatch/internal/worker"
@@ -121,6 +123,7 @@ func (i *Informer[T]) transformStatus() TransformStatus {
 		s.Anonymous += p.sink.trouble().anonymous.Load()
 		s.Dropped += p.sink.trouble().dropped.Load()
 	}
+	slices.SortStableFunc(s.Objects, func(a, b ObjectError) int { return cmp.Compare(a.Key, b.Key) })
 	s.Objects = s.Objects[:min(maxListed, len(s.Objects))]
 	return s
 }

@@ -86,9 +86,9 @@ type HandlerStatus struct {
 	// returned from every call.
 	ResourceVersion string
 	// Calls counts the calls, Panics those that ended with a panic or ended their
-	// goroutine (runtime.Goexit). Slowest is
-	// how long the slowest took; where the rest take microseconds, it may
-	// include a few of them. All lag a little: a call in progress is not in it.
+	// goroutine (runtime.Goexit). Slowest is how long the slowest took; where the
+	// rest take microseconds, it may include a few of them. All lag a little: a call
+	// in progress is not in it.
 	Calls, Panics int64
 	Slowest       time.Duration
 }

@@ -31,10 +31,9 @@ func Metadata(f *Factory, resource schema.GroupVersionResource, options ...Optio
 // To convert a typed object takes as long as to decode it: some 50 microseconds and
 // 22 KB for a Pod of two containers (BenchmarkConversion). What is converted is kept
 // as long as somebody uses it, so that two readers get the same object, at 0.1
-// microseconds. That is for who
-// reads some objects some of the time. Who reads all of them all of the time is
-// better served by an informer of its own: WithOwnCopy. Fields that the Go type does
-// not have are missing from a converted object.
+// microseconds. That is for who reads some objects some of the time. Who reads all
+// of them all of the time is better served by an informer of its own: WithOwnCopy.
+// Fields that the Go type does not have are missing from a converted object.
 func Unstructured(f *Factory, resource schema.GroupVersionResource, options ...Option) (*View[*unstructured.Unstructured], error) {
 	return show(f, resource, options, func(e *entry) func(shared, key) *View[*unstructured.Unstructured] { return e.unstructured })
 }
