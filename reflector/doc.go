@@ -76,8 +76,10 @@
 //   - an event of an older version does not take the version back;
 //   - a server that is silent after an outage, an early end, or through two watches,
 //     is asked for one item of the newest state, in case its history went back;
-//   - the backoff begins anew only after two healthy minutes, waits as long as the
-//     server asks for, and ends with Run.
+//   - the backoff begins anew only after two healthy minutes; but what a server
+//     refuses when an outage is over (410, 403, 404) is followed by a wait of at most
+//     7 s at first, however long that was. It waits as long as the server asks for,
+//     and ends with Run.
 //
 // # Not promised
 //

@@ -50,6 +50,11 @@ const (
 // refusesVersion: the request was fine but for its resourceVersion.
 func (c failureClass) refusesVersion() bool { return c == classExpired || c == classTooLarge }
 
+// answered: the server is there, is well, and does not want this request.
+func (c failureClass) answered() bool {
+	return c.refusesVersion() || c == classDenied || c == classInvalid
+}
+
 // throttled: the server is there, and says that it has too much to do.
 func (f failure) throttled() bool {
 	return f.code == http.StatusTooManyRequests || f.reason == metav1.StatusReasonTooManyRequests

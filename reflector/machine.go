@@ -84,8 +84,9 @@ type stream struct {
 type retry struct {
 	// tries that failed since the last sign of life.
 	tries int
-	// level of the backoff.
-	level int
+	// level of the backoff, and how much of it is due to refusals by a server
+	// that is well.
+	level, refused int
 	// healthySince is when watching began to go well; zero while it does not.
 	healthySince time.Time
 	// until is when the wait ends.

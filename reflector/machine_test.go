@@ -278,7 +278,7 @@ func TestBackoffGrowsToItsCapAndJitterIsAddedOnTop(t *testing.T) {
 }
 
 func TestBackoffStartsAgainOnlyAfterTwoHealthyMinutes(t *testing.T) {
-	from := with(watching("5"), func(s *state) { s.retry.level = 4 })
+	from := with(watching("5"), func(s *state) { s.retry.level, s.retry.refused = 4, 4 })
 	m := testMachine(t, Options{})
 	s, _ := m.step(from, input{kind: inputOpened, at: epoch})
 	// An orderly end in between is no failure and does not spoil the health.
@@ -288,9 +288,35 @@ func TestBackoffStartsAgainOnlyAfterTwoHealthyMinutes(t *testing.T) {
 		2*time.Minute - 1: "close, wait 12.8s",
 		2 * time.Minute:   "close, wait 800ms",
 	} {
-		_, effects := m.step(s, later(after, failedWith(classBusy)))
-		if got := trace(effects); got != want {
-			t.Errorf("failure after %v: %s, want %s", after, got, want)
+		for _, class := range []failureClass{classBusy, classExpired} {
+			_, effects := m.step(s, later(after, failedWith(class)))
+			if got := trace(effects); got != want {
+				t.Errorf("failure %d after %v: %s, want %s", class, after, got, want)
+			}
+		}
+	}
+}
+
+func TestWhatAServerSaysAfterAnOutageIsActedUponSoonButNotAgainAndAgain(t *testing.T) {
+	m := testMachine(t, Options{})
+	for _, class := range []failureClass{classExpired, classTooLarge, classDenied, classInvalid} {
+		s := watching("5")
+		fails := func(class failureClass) string {
+			s, _ = m.step(s, input{kind: inputElapsed, at: epoch})
+			var effects []effect
+			s, effects = m.step(with(watching("5"), func(w *state) { w.retry = s.retry }), failedWith(class))
+			return trace(effects)
+		}
+		for _, nobody := range []failureClass{classBusy, classTransport, classServer, classBusy, classTransport, classBusy, classBusy} {
+			fails(nobody)
+		}
+		for i, want := range []string{"wait 3.2s", "wait 6.4s", "wait 12.8s", "wait 25.6s", "wait 30s"} {
+			if got := fails(class); got != want {
+				t.Errorf("refusal %d of class %d: %s, want %s", i, class, got, want)
+			}
+		}
+		if got := fails(classBusy); got != "wait 30s" {
+			t.Errorf("the outage that goes on: %s, want wait 30s", got)
 		}
 	}
 }

@@ -156,14 +156,22 @@ func (m machine) watchFailed(s state, in input) (state, []effect) {
 	return m.backOff(s, in, relist, effects)
 }
 
+// outageCounts is for how many failures an outage counts once the server is back.
+const outageCounts = 2
+
 // backOff waits before a replacement or, without relist, before resuming.
 func (m machine) backOff(s state, in input, relist bool, effects []effect) (state, []effect) {
 	r := &s.retry
 	if !r.healthySince.IsZero() && in.at.Sub(r.healthySince) >= m.backoff.HealthyAfter {
-		r.level = 0
+		r.level, r.refused = 0, 0
 	}
 	r.healthySince = time.Time{}
-	delay := max(m.backoff.delay(r.level, in.random), in.failure.retryAfter)
+	level := r.level
+	if in.failure.class.answered() { // an outage is over: what is said now is to be acted upon soon
+		level = min(level, r.refused+outageCounts)
+		r.refused++
+	}
+	delay := max(m.backoff.delay(level, in.random), in.failure.retryAfter)
 	r.level++
 	r.tries++
 	r.relist, r.until = relist, in.at.Add(delay)

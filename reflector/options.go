@@ -102,7 +102,7 @@ type Options struct {
 }
 
 // Backoff says how long to wait after failures in a row. One backoff serves all
-// requests of a Reflector.
+// requests of a Reflector. An outage counts as two failures once the server is back.
 type Backoff struct {
 	// Base is the first delay. Zero is 800 ms.
 	Base time.Duration
