@@ -26,7 +26,8 @@
 // server forget its history, so that older resourceVersions get 410. Restore takes
 // it back to an earlier state, as a backup of etcd does. SendBookmarks tells every
 // watch how far the server is, for tests that want to know when nothing more is on
-// its way.
+// its way. For an outage that lasts, fail the requests of one client meanwhile, in a
+// RoundTripper before the Transport of its Config: see the example of DropWatches.
 //
 // Promises: resourceVersions are one counter for all resources, as etcd's are. A
 // write is answered once the watch cache has taken it in, so that reads at any
