@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -55,6 +56,9 @@ func (d *demo) run(ctx context.Context) {
 			if err := s.do(ctx); err != nil {
 				d.log.Warn("demo: cannot go on with this", "step", s.what, "err", err)
 				changed.stop()
+				if apierrors.IsNotFound(err) { // the server has begun anew
+					break
+				}
 				continue
 			}
 			if ready := d.await(ctx, changed, s.set); ready != "" {

@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/listwatch/listwatch/examples/controllers/internal/ops"
 	"github.com/listwatch/listwatch/internal/bubble"
@@ -58,6 +59,30 @@ var _ = Describe("The demonstration", func() {
 		r.expectGone("greeter")
 		time.Sleep(slowPace)
 		r.expectComplete("greeter", 3)
+		stop()
+		<-ended
+	})
+
+	bubble.It("begins again soon where the server came back empty", func() {
+		r := newRig()
+		p := r.run(ops.Options{})
+		ctx, stop := context.WithCancel(r.ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			newDemo(p.controller).run(ctx)
+		}()
+		time.Sleep(pace / 2)
+		r.expectComplete("greeter", 3)
+		old := r.server
+		r.wire.set(func() { r.wire.down = true })
+		Expect(old.Close()).To(Succeed())
+		time.Sleep(20 * time.Second) // the demonstration is at its second round
+		r.newServer()
+		r.wire.set(func() { r.wire.down = false })
+		time.Sleep(5 * slowPace)
+		_, err := r.sets.Get(r.ctx, "greeter", metav1.GetOptions{})
+		Expect(err).NotTo(HaveOccurred())
 		stop()
 		<-ended
 	})
