@@ -19,8 +19,9 @@
 //   - A watch resumes from the last resourceVersion after any failure that
 //     leaves it good: lost and silent connections, frames that cannot be read,
 //     refused requests, server errors. The collection is fetched again only
-//     after a 410, a resourceVersion that the server finds too large, news that
-//     its history went back, or several watches in a row that got nowhere.
+//     after a 410, a resourceVersion that the server finds too large, a 404 (what
+//     is served again may be another collection), news that its history went
+//     back, or several watches in a row that got nowhere.
 //   - A server whose history went back (restored from a backup, or replaced by an
 //     empty one at the same address) is noticed. A list or a watch-list tells. A
 //     watch does not: it is accepted at a version which the server has not

@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"math"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -101,6 +102,7 @@ func (s *state) progress() {
 //	lost or ended after lasting a while  → resume at once
 //	ended by the server, with progress   → resume at once
 //	404, and the resource is gone        → let go of the collection, wait for the resource
+//	404                                  → back off, replace by the newest state
 //	anything else                        → back off, resume
 //
 // Of anything else, what may come from the resourceVersion itself counts as
@@ -128,6 +130,14 @@ func (m machine) watchFailed(s state, in input) (state, []effect) {
 		s.reason = RelistRewound
 		s.replacement.unavailable, s.replacement.rewound = true, true
 		return m.sync(s, in.at, effects)
+	case classDenied:
+		// What a resource has that is served again may be another collection: its
+		// definition was deleted and created, or all that the server had is gone.
+		if in.failure.code == http.StatusNotFound {
+			s.reason = RelistAppeared
+			s.replacement.unavailable, s.replacement.rewound = true, true
+			return m.backOff(s, in, true, effects)
+		}
 	case classSilent:
 		if wasOpen {
 			return m.watch(s, effects, true)

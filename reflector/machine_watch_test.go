@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -60,11 +61,16 @@ func TestAWatchThatCannotBeOpened(t *testing.T) {
 			phase: BackingOff, effects: "wait 800ms", check: relists(RelistExpired)},
 		{name: "too large relists", from: watching("5"), in: failedWith(classTooLarge),
 			phase: BackingOff, effects: "wait 800ms", check: relists(RelistTooLarge)},
+		{name: "404 relists the newest state, as what comes may be another collection", from: watching("5"),
+			in:    input{kind: inputFailed, at: epoch, failure: failure{class: classDenied, code: http.StatusNotFound}},
+			phase: BackingOff, effects: "wait 800ms", check: func(s state) bool {
+				return s.retry.relist && s.reason == RelistAppeared && s.replacement.unavailable && s.replacement.rewound
+			}},
 		{name: "no answer until overdue backs off", from: watching("5"), in: failedWith(classSilent),
 			phase: BackingOff, effects: "wait 800ms", check: resumes(0)},
 	}
 	for class, name := range map[failureClass]string{
-		classBusy: "429, 503 or refused", classDenied: "401, 403 or 404", classTransport: "no connection",
+		classBusy: "429, 503 or refused", classDenied: "401 or 403", classTransport: "no connection",
 	} {
 		rows = append(rows, row{name: name + " resumes, however often",
 			from: with(watching("5"), func(s *state) { s.stream.fruitless = 2 }), in: failedWith(class),

@@ -75,7 +75,8 @@ const (
 	// RelistAbsent is no request: the resource is gone, and the collection was
 	// replaced by an empty one (see Options.Absence).
 	RelistAbsent RelistReason = "resource absent"
-	// RelistAppeared is the first sync of a resource that had been gone.
+	// RelistAppeared is the first sync of a resource that had been gone, or one
+	// after a watch was answered by a 404.
 	RelistAppeared RelistReason = "resource appeared"
 )
 
