@@ -102,7 +102,11 @@ func (d *demo) steps() []step {
 
 // await waits for the change, and then until a ConfigSet is complete, or gone with its
 // children; it says which. It reads the controller's caches, and never asks the server.
+// A step may have changed nothing, as scaling to what it has been scaled to before an
+// outage: so it does not wait for ever.
 func (d *demo) await(ctx context.Context, changed change, name string) (ready string) {
+	ctx, enough := context.WithTimeout(ctx, slowPace)
+	defer enough()
 	for ctx.Err() == nil && ready == "" {
 		changed.wait(ctx)
 		now := d.now()

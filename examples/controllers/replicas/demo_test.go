@@ -63,6 +63,23 @@ var _ = Describe("The demonstration", func() {
 		<-ended
 	})
 
+	bubble.It("goes on after a step that changes nothing", func() {
+		r := newRig()
+		p := r.run(ops.Options{})
+		ctx, stop := context.WithCancel(r.ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			newDemo(p.controller).run(ctx)
+		}()
+		time.Sleep(pace / 2)
+		r.patch("greeter", `{"spec":{"replicas":5}}`) // which it was about to do
+		time.Sleep(slowPace + 7*pace)
+		r.expectGone("greeter")
+		stop()
+		<-ended
+	})
+
 	bubble.It("begins again soon where the server came back empty", func() {
 		r := newRig()
 		p := r.run(ops.Options{})
