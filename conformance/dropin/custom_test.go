@@ -158,6 +158,7 @@ func unseen(server *fakeserver.Server, f func(), taps ...*tap) {
 		t.down.Store(true)
 	}
 	server.DropWatches()
+	time.Sleep(time.Minute) // others watch again
 	synctest.Wait()
 	f()
 	must(server.Compact(bubble.Context()))

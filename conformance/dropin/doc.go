@@ -5,6 +5,8 @@
 //     field index, owned objects, predicates, several namespaces and options by object:
 //     the same reconciles, which read the same from the cache, also after a gap in which
 //     the server's history was forgotten: ours but for what has not changed;
+//   - two managers that elect a leader, with and without warmup: the second one takes over
+//     the same, and loses nothing;
 //   - its cache, whose informers come and go while it runs, and resync;
 //   - its client that reads its own writes: each is found, through cuts and lists;
 //   - every lister of client-go's generated factory: the same answers;

@@ -42,16 +42,26 @@ type operator struct {
 	live   client.Client // beside it, without a cache
 
 	settled func() string // what is noted after each step; nil: nothing
+	*journal
+}
 
+// journal is what controllers note, by step.
+type journal struct {
 	mu    sync.Mutex
 	notes []string
 	trace []string
 }
 
+func (j *journal) note(format string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.notes = append(j.notes, fmt.Sprintf(format, args...))
+}
+
 // manage makes a manager of a server, with informers of m.
 func manage(srv *fakeserver.Server, m maker, options ctrl.Options) *operator {
 	GinkgoHelper()
-	o := &operator{server: srv, net: &tap{}, live: must(client.New(srv.Config(), client.Options{}))}
+	o := &operator{server: srv, net: &tap{}, live: must(client.New(srv.Config(), client.Options{})), journal: &journal{}}
 	options.Metrics.BindAddress = "0"
 	options.Controller.SkipNameValidation = ptr(true)
 	options.Cache.NewInformer = m.make
@@ -99,12 +109,6 @@ func (o *operator) control(name string, b *builder.Builder, see func(context.Con
 		o.note("%s %s: %s", name, r.NamespacedName, see(ctx, r.NamespacedName))
 		return reconcile.Result{}, nil
 	}))).To(Succeed())
-}
-
-func (o *operator) note(format string, args ...any) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.notes = append(o.notes, fmt.Sprintf(format, args...))
 }
 
 func (o *operator) seeConfig(ctx context.Context, key client.ObjectKey) string {
