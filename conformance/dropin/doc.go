@@ -7,6 +7,8 @@
 //     the server's history was forgotten: ours but for what has not changed;
 //   - two managers that elect a leader, with and without warmup: the second one takes over
 //     the same, and loses nothing;
+//   - one that hands out what it caches without a copy (UnsafeDisableDeepCopy): the same;
+//   - one with transforms of all scopes: the same caches, but where a transform fails;
 //   - its cache, whose informers come and go while it runs, and resync;
 //   - its client that reads its own writes: each is found, through cuts and lists;
 //   - every lister of client-go's generated factory: the same answers;
