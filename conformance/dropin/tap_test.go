@@ -12,7 +12,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/listwatch/listwatch/fakeserver"
@@ -25,6 +27,8 @@ type tap struct {
 	show func(body []byte) string // what is written down of a body; nil: its essence
 	down atomic.Bool              // no request passes
 	why  error                    // what is said then, set before; nil: errDown
+
+	answer atomic.Pointer[int] // the status that requests get; nil: the server's answer
 
 	mu            sync.Mutex
 	reads, writes []string
@@ -59,6 +63,9 @@ func (t *tap) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t.down.Load() {
 		return nil, cmp.Or(t.why, errDown)
 	}
+	if status := t.answer.Load(); status != nil {
+		return refused(r, *status), nil
+	}
 	if r.Method == http.MethodGet {
 		t.read(*r.URL)
 		return t.next.RoundTrip(r)
@@ -84,6 +91,16 @@ func (t *tap) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer t.mu.Unlock()
 	t.writes = append(t.writes, fmt.Sprintf("%s %s %s %d", r.Method, r.URL, show(body), response.StatusCode))
 	return response, nil
+}
+
+// refused is the answer of a server that refuses a request.
+func refused(r *http.Request, code int) *http.Response {
+	status := apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", "", 0, true).Status()
+	body, _ := json.Marshal(status)
+	return &http.Response{
+		Status: http.StatusText(code), StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {runtime.ContentTypeJSON}}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}
 }
 
 // read writes down a read, without the times in it, which are random.

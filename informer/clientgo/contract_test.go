@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"syscall"
 	"testing/synctest"
 	"time"
 
@@ -222,6 +223,28 @@ var _ = Describe("A shared informer", func() {
 			synctest.Wait()
 			Expect(told).To(HaveLen(1))
 			Expect(apierrors.IsResourceExpired(told[0])).To(BeTrue())
+		})
+
+		bubble.It("tells the watch error handler that nobody answers, not that a connection is refused", func() {
+			for _, c := range []struct {
+				err  error
+				told bool
+			}{{errors.New("no route"), true}, {syscall.ECONNREFUSED, false}} {
+				r := newRig(newInformer)
+				inf := r.pods(none)
+				var told []error
+				Expect(inf.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { told = append(told, err) })).To(Succeed())
+				run(inf)
+				time.Sleep(time.Minute) // client-go lists after a shorter watch
+				r.refuse.Store(ptr(func(string) error { return c.err }))
+				r.server.DropWatches()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				Expect(len(told) > 0).To(Equal(c.told), "%v: %v", c.err, told)
+				for _, err := range told {
+					Expect(err).To(MatchError(c.err))
+				}
+			}
 		})
 
 		bubble.It("tells of what it missed: ends as tombstones, another UID as an update", func() {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/listwatch/listwatch/reflector"
@@ -35,8 +36,9 @@ func (s *sharedIndexInformer) SetWatchErrorHandler(handler cache.WatchErrorHandl
 
 // SetWatchErrorHandlerWithContext implements cache.SharedInformer. The handler is
 // called, from the goroutine that lists and watches, for every LIST that fails and
-// every watch that the server refuses or ends with an error, unless the server is
-// just busy (429) or the informer asks otherwise at once. The Reflector that it is given has the name and
+// every watch that is not answered, or that the server refuses or ends with an error;
+// unless there is no server (connection refused), it is just busy (429), or the
+// informer asks otherwise at once. The Reflector that it is given has the name and
 // type, for cache.DefaultWatchErrorHandler; it does not run. Without a handler
 // failures are logged.
 func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler cache.WatchErrorHandlerWithContext) error {
@@ -73,9 +75,18 @@ func worthTelling(before reflector.Phase, status reflector.Status, told time.Tim
 	switch {
 	case status.Phase == reflector.BackingOff && before == reflector.Listing:
 		return true
+	case status.Phase == reflector.BackingOff && status.HTTPStatus == 0:
+		return !broke(status) && !utilnet.IsConnectionRefused(status.LastError)
 	case status.Phase == reflector.BackingOff:
-		return status.HTTPStatus != 0 && status.HTTPStatus != http.StatusTooManyRequests
+		return status.HTTPStatus != http.StatusTooManyRequests
 	}
 	// A watch from a version that is forgotten is followed by a list.
 	return before == reflector.Watching && status.HTTPStatus == http.StatusGone && !status.LastErrorTime.Equal(told)
+}
+
+// broke says whether the newest failure ended a stream, and did not keep one from
+// being opened.
+func broke(status reflector.Status) bool {
+	n := len(status.Recent)
+	return n > 0 && status.Recent[n-1].Time.Equal(status.LastErrorTime)
 }
