@@ -9,7 +9,8 @@
 //     the same, and loses nothing;
 //   - one that hands out what it caches without a copy (UnsafeDisableDeepCopy): the same;
 //   - one with transforms of all scopes: the same caches, but where a transform fails;
-//   - its cache, whose informers come and go while it runs, and resync;
+//   - its cache, whose informers come and go while it runs, also cut off, and resync; and
+//     its watch error handler: told of the same failures, by ours of more;
 //   - its client that reads its own writes: each is found, through cuts and lists;
 //   - every lister of client-go's generated factory: the same answers;
 //   - generated factories of clients for custom resources, those of

@@ -60,6 +60,8 @@ func (c *candidate) watches() bool {
 
 // succession plays two managers, of which the second leads after the end of the first:
 // it is told to stop, or loses its connections.
+//
+// bubble: used in them only
 func succession(first, second maker, told, warm bool) []string {
 	GinkgoHelper()
 	srv, _ := newServer()
