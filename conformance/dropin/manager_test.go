@@ -27,7 +27,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/listwatch/listwatch/fakeserver"
-	"github.com/listwatch/listwatch/informer/clientgo"
 	"github.com/listwatch/listwatch/internal/bubble"
 )
 
@@ -277,12 +276,18 @@ func (o *operator) play() {
 
 var _ = Describe("A manager of controller-runtime", func() {
 	bubble.It("reconciles the same with client-go's informers and with ours", func() {
-		traces := map[string][]string{}
+		traces, made := map[string][]string{}, map[string]*atomic.Int64{}
 		for _, m := range makers {
-			o := newOperator(m)
+			n := &atomic.Int64{}
+			o := newOperator(maker{make: func(lw toolscache.ListerWatcher, obj runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+				n.Add(1)
+				return m.make(lw, obj, resync, indexers)
+			}})
 			o.play()
-			traces[m.name] = o.trace
+			traces[m.name], made[m.name] = o.trace, n
 		}
+		Expect(made["listwatch"].Load()).To(BeNumerically(">=", int64(9))) // four kinds and secrets, in two namespaces each
+		Expect(made["listwatch"].Load()).To(Equal(made["client-go"].Load()))
 		GinkgoWriter.Println(strings.Join(traces["listwatch"], "\n"))
 		Expect(len(traces["listwatch"])).To(BeNumerically(">", 20))
 		Expect(only(traces["listwatch"], traces["client-go"])).To(BeEmpty())
@@ -291,15 +296,5 @@ var _ = Describe("A manager of controller-runtime", func() {
 			"pods a/second: node-2<nil> false", "pods a/third: node-1<nil> false", "pods c/seen: node-1<nil> false",
 			"services b/svc: map[watched:2]Servicefalse",
 		}))
-	})
-
-	bubble.It("has our informers", func() {
-		var made atomic.Int64
-		o := newOperator(maker{make: func(lw toolscache.ListerWatcher, obj runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-			made.Add(1)
-			return clientgo.NewSharedIndexInformer(lw, obj, resync, indexers)
-		}})
-		o.play()
-		Expect(made.Load()).To(BeNumerically(">=", int64(9))) // four kinds and secrets, in two namespaces each
 	})
 })
