@@ -181,7 +181,8 @@ func (u *union[T]) put(p int, key string, obj T, back bool) {
 	}
 	m.held[key] = obj
 	left, gone := u.gone[key]
-	if move, moves := u.moving[key]; moves {
+	move, moves := u.moving[key]
+	if moves {
 		delete(u.moving, key)
 		merged := u.differ.merged
 		u.differ.merged = move.merged
@@ -192,6 +193,9 @@ func (u *union[T]) put(p int, key string, obj T, back bool) {
 		u.differ.merged = move.merged || merged
 	} else if !held && (there || gone) {
 		u.shared[key] = true
+	}
+	if there && !moves && !(held && sameVersion(was, shown)) {
+		u.differ.merged = true // p has not seen what is shown, nor what came between the two
 	}
 	best := obj
 	if u.shared[key] {
@@ -218,15 +222,19 @@ func (u *union[T]) show(key string, best T) {
 
 // remove notes that part p was told of the end of a key.
 func (u *union[T]) remove(p int, d *deltafifo.Delta[T]) {
+	was := u.parts[p].held[d.Key]
 	if !u.lose(p, d.Key) {
 		return
 	}
 	shown, there := u.differ.get(d.Key)
+	if there && !sameVersion(was, shown) {
+		u.differ.merged = true // as in put
+	}
 	switch {
 	case !there:
 		return
 	case u.comes(d, p):
-		u.moving[d.Key] = move[T]{d.Object, d.Merged}
+		u.moving[d.Key] = move[T]{d.Object, u.differ.merged}
 		return
 	}
 	e := end{d.ResourceVersion, true}

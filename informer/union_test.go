@@ -134,6 +134,10 @@ var unionCases = map[string]unionCase{
 		rounds: []string{"A=a:u1@3@5 B=@5", "B+a:u1@9", "B-a:u1@12", "A-a:u1@7"},
 		want:   []string{"delete a:u1@9"}, rv: "7",
 	},
+	"an end without a state, of an older version than is shown, is not exact": {
+		rounds: []string{"A=a:u1@3@5 B=@5", "B+a:u1@9", "B-a:u1@12", "A-a@7"},
+		want:   []string{"delete a:u1@9"}, rv: "7",
+	},
 	"in sync when all parts have listed": {
 		rounds: []string{"A=a:u1@1@5", "A+c:u3@8", "B=b:u2@2@6 A+d:u4@9 B+e:u5@7"},
 		want:   []string{"initial d:u4@9", "initial b:u2@2", "synced", "add e:u5@7"},
@@ -272,6 +276,32 @@ func TestUnionShowsTheNewestOfWhatAnyPartHolds(t *testing.T) {
 			}
 			if r.rv != test.rv {
 				t.Errorf("version %q, want %q", r.rv, test.rv)
+			}
+		})
+	}
+}
+
+func TestUnionKnowsWhenVersionsMayBeMissing(t *testing.T) {
+	for name, test := range map[string]struct {
+		rounds  []string
+		missing bool // between the two versions that the last notice tells of
+	}{
+		"none of a part's own":               {[]string{"A=a:u1@5@5 B=@5", "A+a:u1@9"}, false},
+		"none of what two parts have":        {[]string{"A=a:u1@5@5 B=a:u1@5@5", "B+a:u1@9"}, false},
+		"none when it moves":                 {[]string{"A=a:u1@5@5 B=@5", "A-a:u1@9 B+a:u1@9"}, false},
+		"those of a part that lags behind":   {[]string{"A=a:u1@5@5 B=@5", "B+a:u1@9"}, true},
+		"those before another part's newer":  {[]string{"A=a:u1@5@5 B=a:u1@7@7", "A+a:u1@9"}, true},
+		"those before a move of older state": {[]string{"A=a:u1@5@5 B=@5", "B+a:u1@9", "B-a:u1@12", "A-a:u1@13 B+a:u1@13"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newUnionRig(t, 2)
+			var last notice[*thing]
+			r.heard = func(n notice[*thing]) { last = n }
+			for _, round := range test.rounds {
+				r.round(round)
+			}
+			if last.kind != noticeUpdate || last.merged != test.missing {
+				t.Errorf("%v: versions may be missing: %v, want %v", last, last.merged, test.missing)
 			}
 		})
 	}
