@@ -209,7 +209,21 @@ func (m *member[T]) stop() {
 	default:
 		return
 	}
-	m.hears.ended(m.inf.Snapshot().ResourceVersion())
+	m.hears.ended(m.reached())
+}
+
+// reached is the version up to which the cache has everything, "" if there is none: what
+// moved from one part to another may be in neither while they are at different versions.
+func (m *member[T]) reached() string {
+	version := m.inf.Snapshot().ResourceVersion()
+	if parts := m.inf.Status().Parts; len(parts) > 1 {
+		for _, part := range parts {
+			if part.Reflector.ResourceVersion != version {
+				return ""
+			}
+		}
+	}
+	return version
 }
 
 // acquire takes a lease, the first of which starts the informer.
@@ -260,7 +274,7 @@ func (m *member[T]) loop() {
 	synctest.Wait() // until a run that was started has begun
 	m.hears.loop(m.inf)
 	if m.ran && m.cancel == nil && len(m.leases) == 0 {
-		m.hears.ended(m.inf.Snapshot().ResourceVersion())
+		m.hears.ended(m.reached())
 	}
 }
 
