@@ -24,8 +24,8 @@ const (
 	// patience is how often it is asked for while its CustomResourceDefinition is
 	// known not to exist. Something else may serve it.
 	patience = 5 * time.Minute
-	// disbelief is how many 404 in a row it takes to let go of a collection if
-	// nobody knows better.
+	// disbelief is how many 404 in a row it takes to let go of a collection whose
+	// definition is not known to be gone: it may be that it serves another version now.
 	disbelief = 3
 )
 
@@ -72,16 +72,14 @@ func (f *Factory) absence(resource schema.GroupVersionResource) (reflector.Absen
 	return &absence{definitions: all, name: resource.GroupResource().String()}, nil
 }
 
-// Absent implements reflector.Absence. Objects are let go of only if the definition
-// is known to be gone, or after a while.
+// Absent implements reflector.Absence. Objects are let go of at once if the definition
+// is known to be gone, else after a while.
 func (a *absence) Absent(tries int, synced bool) bool {
 	if !synced {
 		return true
 	}
-	if exists, known := a.exists(); known {
-		return !exists
-	}
-	return tries >= disbelief
+	exists, known := a.exists()
+	return known && !exists || tries >= disbelief
 }
 
 // exists reports whether the definition exists, and whether that is known.

@@ -2,6 +2,7 @@ package endtoend_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"testing/synctest"
 	"time"
@@ -65,10 +66,24 @@ func (w *widgetRig) define() {
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "widgets.example.com"},
 		"spec": map[string]any{
 			"group": "example.com", "scope": "Namespaced", "names": map[string]any{"plural": "widgets", "kind": "Widget"},
-			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true,
-				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}},
+			"versions": []any{widgetVersion("v1", true, true)},
 		},
 	}}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+func widgetVersion(name string, served, storage bool) any {
+	return map[string]any{"name": name, "served": served, "storage": storage,
+		"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}
+}
+
+// serve changes the versions of the definition.
+func (w *widgetRig) serve(versions ...any) {
+	GinkgoHelper()
+	definition, err := w.writer.Resource(definitionResource).Get(w.ctx, "widgets.example.com", metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(unstructured.SetNestedSlice(definition.Object, versions, "spec", "versions")).To(Succeed())
+	_, err = w.writer.Resource(definitionResource).Update(w.ctx, definition, metav1.UpdateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 }
 
@@ -160,6 +175,28 @@ var _ = Describe("An informer of a custom resource", func() {
 			w.expectSynced(1)
 			w.told.ExpectExactly(bubble.TB(), informertest.Added("default/b"))
 		})
+
+		for _, others := range []int{0, 1} {
+			bubble.It(fmt.Sprintf("lets go of the objects if its version is not served any more, while %d others wait, %s", others, listing.name), func() {
+				w := newWidgetRig(listing.options)
+				for range others { // so that the definitions are known
+					_, err := factory.For[*unstructured.Unstructured](w.factory, factory.WithResource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}))
+					Expect(err).NotTo(HaveOccurred())
+				}
+				w.define()
+				w.createWidget("a")
+				w.expectSynced(1)
+				w.serve(widgetVersion("v1", true, false), widgetVersion("v2", true, true))
+				w.createWidget("b")
+				time.Sleep(time.Minute) // a change of the definition ends the watches
+				w.expectSynced(2)
+				w.serve(widgetVersion("v1", false, false), widgetVersion("v2", true, true))
+				w.expectAbsent()
+				w.serve(widgetVersion("v1", true, false), widgetVersion("v2", true, true))
+				time.Sleep(time.Minute)
+				w.expectSynced(2)
+			})
+		}
 
 		bubble.It("notices that the definition was given again during an outage, "+listing.name, func() {
 			w := newWidgetRig(listing.options)
