@@ -11,8 +11,8 @@ import (
 // serve several Reflectors, as those of a joined collection.
 type Absence interface {
 	// Absent reports whether the resource is to be taken for gone, after tries
-	// failures in a row, the last of which was a 404; synced says that the Sink
-	// holds a collection, which it then is to let go of. It must not block.
+	// failures in a row, each a 404; synced says that the Sink holds a collection,
+	// which it then is to let go of. It must not block.
 	Absent(tries int, synced bool) bool
 	// Await returns when it is worth asking for the resource again, after tries
 	// failures in a row; and when ctx ends.
@@ -36,10 +36,16 @@ func (m machine) absent(s state, in input, effects []effect) (state, []effect) {
 	return s, append(effects, effect{kind: effectAwait, delay: max(m.backoff.Base, in.failure.retryAfter)})
 }
 
-// absent reports whether a failure means that the resource is gone.
+// absent reports whether a failure means that the resource is gone. What failed in
+// another way before says nothing of that: a server that comes up again may answer
+// 404 for a moment.
 func (d *driver[T]) absent(f failure) bool {
-	return d.options.Absence != nil && f.code == http.StatusNotFound &&
-		d.options.Absence.Absent(d.state.retry.tries+1, d.state.synced)
+	if d.options.Absence == nil || f.code != http.StatusNotFound {
+		d.missing = 0
+		return false
+	}
+	d.missing = min(d.missing, d.state.retry.tries) + 1 // none, if something went well
+	return d.options.Absence.Absent(d.missing, d.state.synced)
 }
 
 // await waits until the resource may be there, but at least for the delay: what

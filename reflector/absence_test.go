@@ -2,6 +2,8 @@ package reflector
 
 import (
 	"context"
+	"io"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,6 +105,29 @@ func TestTheCollectionOfAResourceThatGoesIsEmptiedAndFetchedAgainWhenItIsBack(t 
 		want(t, "phase", r.Status().Phase, Watching)
 		want(t, "contents", r.sink.contents(), "a@5")
 		want(t, "sink", r.sink.trace(), "begin initial, item a@5, end 10, begin resource absent, end 10, begin resource appeared, item a@5, end 10")
+	})
+}
+
+func TestA404AfterAnOutageIsTheFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &scripted{onWatch: func(n int, _ metav1.ListOptions) (Stream[*object], error) {
+			switch {
+			case n == 0:
+				return endsAfter(time.Minute, io.ErrUnexpectedEOF), nil
+			case n < 5:
+				return nil, syscall.ECONNREFUSED
+			case n < 7: // the server comes up
+				return nil, notFound
+			}
+			return silent(), nil
+		}}
+		options := listFirst
+		options.Absence = &judge{patience: 3}
+		r := start(t, source, options)
+		r.after(5 * time.Minute)
+		want(t, "phase", r.Status().Phase, Watching)
+		want(t, "contents", r.sink.contents(), "a@5")
+		want(t, "relists", r.Status().Relists[RelistAbsent], 0)
 	})
 }
 

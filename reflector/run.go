@@ -27,6 +27,7 @@ type driver[T Object] struct {
 	taken     int            // objects received for the replacement under way
 	replacing bool           // the Sink's bracket is open
 	foreign   error          // why the last one of others was left out; nil if none was
+	missing   int            // failures in a row, up to the last, that were a 404
 }
 
 // run turns the machine: an input gives effects, and the last of them the next
