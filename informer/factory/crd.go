@@ -84,8 +84,14 @@ func (a *absence) Absent(tries int, synced bool) bool {
 
 // exists reports whether the definition exists, and whether that is known.
 func (a *absence) exists() (exists, known bool) {
-	definition, exists := a.definitions.Snapshot().Get(a.name)
-	return exists && definition.DeletionTimestamp == nil, a.definitions.Status().Synced
+	_, exists = a.definition(a.definitions.Snapshot())
+	return exists, a.definitions.Status().Synced
+}
+
+// definition is that of the resource, unless it is being deleted.
+func (a *absence) definition(in *indexer.Snapshot[*metav1.PartialObjectMetadata]) (*metav1.PartialObjectMetadata, bool) {
+	definition, exists := in.Get(a.name)
+	return definition, exists && definition.DeletionTimestamp == nil
 }
 
 // Await implements reflector.Absence: it waits for a change of the definition, or
@@ -99,7 +105,7 @@ func (a *absence) Await(ctx context.Context, tries int) {
 	began := time.Now()
 	for pause := retryAfter(tries); ; pause = patience - time.Since(began) {
 		snapshot := a.definitions.Snapshot()
-		if definition, exists := snapshot.Get(a.name); exists && definition.DeletionTimestamp == nil {
+		if definition, exists := a.definition(snapshot); exists {
 			pause = a.unserved(definition.ResourceVersion)
 		}
 		changed, err := a.definitions.Watch(snapshot, indexer.Key(a.name))
