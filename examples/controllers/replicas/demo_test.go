@@ -23,15 +23,9 @@ var _ = Describe("The demonstration", func() {
 		p := r.run(ops.Options{}, func(s *settings) {
 			s.log = slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{ReplaceAttr: onlyMessage}))
 		})
-		ctx, stop := context.WithCancel(r.ctx)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			newDemo(p.controller).run(ctx)
-		}()
+		stop := r.demonstrate(p.controller)
 		time.Sleep(7 * pace)
 		stop()
-		<-ended
 		p.stop()
 		shown := strings.Join(demonstrated(said.String()), "\n")
 		Expect(shown).To(HavePrefix(strings.Join([]string{
@@ -47,48 +41,28 @@ var _ = Describe("The demonstration", func() {
 
 	bubble.It("begins again where it has ended", func() {
 		r := newRig()
-		p := r.run(ops.Options{})
-		ctx, stop := context.WithCancel(r.ctx)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			newDemo(p.controller).run(ctx)
-		}()
+		stop := r.demonstrate(r.run(ops.Options{}).controller)
 		time.Sleep(7*pace + pace/2)
 		r.wire.taken()
 		r.expectGone("greeter")
 		time.Sleep(slowPace)
 		r.expectComplete("greeter", 3)
 		stop()
-		<-ended
 	})
 
 	bubble.It("goes on after a step that changes nothing", func() {
 		r := newRig()
-		p := r.run(ops.Options{})
-		ctx, stop := context.WithCancel(r.ctx)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			newDemo(p.controller).run(ctx)
-		}()
+		stop := r.demonstrate(r.run(ops.Options{}).controller)
 		time.Sleep(pace / 2)
 		r.patch("greeter", `{"spec":{"replicas":5}}`) // which it was about to do
 		time.Sleep(slowPace + 7*pace)
 		r.expectGone("greeter")
 		stop()
-		<-ended
 	})
 
 	bubble.It("begins again soon where the server came back empty", func() {
 		r := newRig()
-		p := r.run(ops.Options{})
-		ctx, stop := context.WithCancel(r.ctx)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			newDemo(p.controller).run(ctx)
-		}()
+		stop := r.demonstrate(r.run(ops.Options{}).controller)
 		time.Sleep(pace / 2)
 		r.expectComplete("greeter", 3)
 		old := r.server
@@ -101,9 +75,22 @@ var _ = Describe("The demonstration", func() {
 		_, err := r.sets.Get(r.ctx, "greeter", metav1.GetOptions{})
 		Expect(err).NotTo(HaveOccurred())
 		stop()
-		<-ended
 	})
 })
+
+// demonstrate runs the demonstration of a controller until it is told to stop.
+func (r *rig) demonstrate(c *controller) (stop func()) {
+	ctx, cancel := context.WithCancel(r.ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		newDemo(c).run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
 
 // onlyMessage drops the attributes of a log line.
 func onlyMessage(_ []string, a slog.Attr) slog.Attr {
