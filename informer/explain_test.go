@@ -189,6 +189,7 @@ func TestExplainKeepsADropAndADeletionApart(t *testing.T) {
 		check(t, r.Explain("a"), VerdictDeleted)
 
 		r.from.set("a")
+		synctest.Wait()
 		dropping = false
 		r.from.set("a")
 		synctest.Wait()
