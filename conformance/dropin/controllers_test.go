@@ -104,7 +104,7 @@ func registering(ours bool) []string {
 	s.then("one is deleted", func() { s.by.dropService("new") })
 	s.then("one that was wanted once is deleted", func() { s.by.dropService("once") })
 	s.then("a foreign one is changed", func() { s.by.editService("foreign", regroup) })
-	s.then("watches are cut", func() { s.server.DropWatches() })
+	s.then("watches are cut", func() { grown(s.reads); s.server.DropWatches() })
 	s.then("one is changed after that", func() { s.by.editService("other", regroup) })
 	s.then("much happens unseen", func() {
 		unseen(s.server, func() {
@@ -171,7 +171,7 @@ func approving(ours bool) []string {
 	s.then("another", func() { s.by.define(example) })
 	s.then("one of no protected group", func() { s.by.define(free) })
 	s.then("it is approved", func() { approve(service.Name, "https://github.com/kubernetes/kubernetes/pull/1") })
-	s.then("watches are cut", func() { s.server.DropWatches() })
+	s.then("watches are cut", func() { grown(s.reads); s.server.DropWatches() })
 	s.then("much happens unseen", func() {
 		unseen(s.server, func() {
 			s.by.undefine(example.Name)

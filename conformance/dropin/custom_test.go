@@ -148,23 +148,20 @@ func v1Only[V any](listers map[string]V) map[string]V {
 	return listers
 }
 
-// unseen has f happen while the informers behind taps are cut off, and its history be
-// forgotten.
+// unseen has f happen while the informers behind the tap off are cut off, and its
+// history be forgotten. Those behind others watch on.
 //
 // bubble: used in them only
-func unseen(server *fakeserver.Server, f func(), taps ...*tap) {
+func unseen(server *fakeserver.Server, f func(), off *tap, others ...*tap) {
 	GinkgoHelper()
-	for _, t := range taps {
-		t.down.Store(true)
-	}
+	grown(append(others, off)...)
+	off.down.Store(true)
 	server.DropWatches()
 	time.Sleep(time.Minute) // others watch again
 	synctest.Wait()
 	f()
 	must(server.Compact(bubble.Context()))
-	for _, t := range taps {
-		t.down.Store(false)
-	}
+	off.down.Store(false)
 	time.Sleep(2 * time.Minute)
 	synctest.Wait()
 }

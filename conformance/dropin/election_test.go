@@ -67,6 +67,7 @@ func succession(first, second maker, told, warm bool) []string {
 	srv, _ := newServer()
 	notes := &journal{}
 	a, b := newCandidate(srv, first, "first", notes, warm), newCandidate(srv, second, "second", notes, warm)
+	b.beside = append(b.beside, a.net)
 	b.create("1", "same", "changed", "deleted", "again", "later")
 	// A controller that is elected while it warms up waits for a mutex, for which virtual
 	// time does not pass. This lease is not taken at once.
@@ -90,6 +91,7 @@ func succession(first, second maker, told, warm bool) []string {
 			<-a.ended
 			Expect(a.err).NotTo(HaveOccurred())
 		} else {
+			grown(a.net, b.net)
 			a.net.down.Store(true)
 			srv.DropWatches()
 		}

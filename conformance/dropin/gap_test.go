@@ -172,7 +172,7 @@ func (o *operator) remove(names ...string) {
 func (o *operator) unseen(why error, do func()) func() error {
 	return func() error {
 		o.net.why = why
-		unseen(o.server, do, o.net)
+		unseen(o.server, do, o.net, o.beside...)
 		return nil
 	}
 }

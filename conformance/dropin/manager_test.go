@@ -38,6 +38,7 @@ type operator struct {
 	ctrl.Manager
 	server *fakeserver.Server
 	net    *tap          // between the manager and the server
+	beside []*tap        // those of other managers of the server
 	live   client.Client // beside it, without a cache
 
 	settled func() string // what is noted after each step; nil: nothing
@@ -66,6 +67,14 @@ func manage(srv *fakeserver.Server, m maker, options ctrl.Options) *operator {
 	options.Cache.NewInformer = m.make
 	o.Manager = must(ctrl.NewManager(o.net.between(srv.Config()), options))
 	return o
+}
+
+// cut drops all watches.
+//
+// bubble: used in them only
+func (o *operator) cut() {
+	grown(append(o.beside, o.net)...)
+	o.server.DropWatches()
 }
 
 func deployments() *unstructured.Unstructured {
@@ -261,12 +270,12 @@ func (o *operator) play() {
 	o.then("its label", func() error { service.Labels["watched"] = "2"; return o.live.Update(ctx, service) })
 	o.then("the config", func() error { config.Data["k"] = "2"; return o.live.Update(ctx, config) })
 	o.then("the secret is not selected any more", func() error { owned.Labels = nil; return o.live.Update(ctx, owned) })
-	o.then("nothing but cut watches", func() error { o.server.DropWatches(); return nil })
+	o.then("nothing but cut watches", func() error { o.cut(); return nil })
 	o.then("a pod is not selected any more", func() error { seen.Labels = nil; return o.live.Update(ctx, seen) })
 	o.playUnseen(seen, other, deployment, service)
 	for _, obj := range []client.Object{service, deployment, config} {
 		o.then("delete "+obj.GetName()+" unseen", func() error {
-			o.server.DropWatches()
+			o.cut()
 			return o.live.Delete(ctx, obj)
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,6 +33,7 @@ type tap struct {
 
 	mu            sync.Mutex
 	reads, writes []string
+	watched       time.Time // when the last watch was asked for
 }
 
 // jsonConfig is a server's for clients of types that are custom resources here, and
@@ -106,12 +108,41 @@ func refused(r *http.Request, code int) *http.Response {
 // read writes down a read, without the times in it, which are random.
 func (t *tap) read(of url.URL) {
 	query := of.Query()
+	watch := query.Get("watch") != ""
 	query.Del("timeout")
 	query.Del("timeoutSeconds")
 	of.RawQuery = query.Encode()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.reads = append(t.reads, "GET "+of.String())
+	if watch {
+		t.watched = time.Now()
+	}
+}
+
+// young is for how long a watch through the tap may be a very short one yet.
+func (t *tap) young() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return time.Until(t.watched.Add(2 * time.Second))
+}
+
+// grown waits until no watch through taps is young. Whoever drops watches calls it before
+// that: client-go lists again after a request that fails and after a very short watch, and
+// a watch can have come to its end, and be asked for again, at any moment.
+//
+// bubble: used in them only
+func grown(taps ...*tap) {
+	for {
+		var d time.Duration
+		for _, t := range taps {
+			d = max(d, t.young())
+		}
+		if d <= 0 {
+			return
+		}
+		time.Sleep(d)
+	}
 }
 
 // take returns the requests since the last take.

@@ -42,6 +42,7 @@ func troubled(m maker) []string {
 	run(o)
 	failing := func(status int, why error) func() error {
 		return func() error {
+			grown(o.net)
 			if status != 0 {
 				o.net.answer.Store(ptr(status))
 				defer o.net.answer.Store(nil)
@@ -56,7 +57,7 @@ func troubled(m maker) []string {
 		}
 	}
 	o.then("start", func() error { must(o.GetCache().GetInformer(bubble.Context(), &corev1.ConfigMap{})); return nil })
-	o.then("cut", func() error { srv.DropWatches(); return nil })
+	o.then("cut", func() error { o.cut(); return nil })
 	o.then("a gap", o.unseen(syscall.ECONNREFUSED, func() { o.create("1", "flash"); o.remove("flash") }))
 	o.then("network down", failing(0, errDown))
 	o.then("refused", failing(0, syscall.ECONNREFUSED))
