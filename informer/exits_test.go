@@ -116,11 +116,11 @@ func TestAnAddAfterADeleteThatEndedTheGoroutineIsStillTold(t *testing.T) {
 		r.from.set("bad") // 2
 		r.start()
 		r.expect(&h.recorder, "initial bad:u1@2")
-		r.writing <- struct{}{} // both in one batch
-		r.from.remove("bad")    // 3
-		r.from.set("bad")       // 4
-		synctest.Wait()
-		<-r.writing
+		r.outage(func() { // both are read at once
+			r.from.remove("bad") // 3
+			r.from.set("bad")    // 4
+			r.from.compact()
+		})
 		r.expect(&h.recorder, "delete bad:u1@2", "add bad:u2@4")
 		if depth := reg.Depth(); depth != 0 || reg.ResourceVersion() != "4" {
 			t.Errorf("depth %d at %q, want nothing left", depth, reg.ResourceVersion())

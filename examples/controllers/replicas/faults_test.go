@@ -325,14 +325,16 @@ func of(name string, all []string) (its []string) {
 	return its
 }
 
-// butStatuses leaves out up to n of the writes of a status but the last.
+// butStatuses leaves out up to n of the writes of a status but the last, whether they
+// went through or were made to an old version.
 func butStatuses(writes []string, n int) (rest []string) {
-	for i, write := range writes {
+	for i, whole := range writes {
+		write, _ := strings.CutSuffix(whole, " Conflict")
 		if n > 0 && strings.HasSuffix(write, "/status") && slices.Contains(writes[i+1:], write) {
 			n--
 			continue
 		}
-		rest = append(rest, write)
+		rest = append(rest, whole)
 	}
 	return rest
 }
