@@ -127,6 +127,17 @@ var _ = Describe("Our shared informer", func() {
 		Expect(inf.GetIndexer().GetIndexers()).To(HaveLen(1))
 	})
 
+	bubble.It("adds no index if one of them is there already, by way of Of", func() {
+		inf := newRig(ours).pods(none)
+		inner, _ := clientgo.Of(inf)
+		Expect(inner.AddIndex("taken", func(clientgo.Object) []string { return nil })).To(Succeed())
+		for range 10 { // a map's order is not the same each time
+			Expect(inf.AddIndexers(cache.Indexers{"new": cache.MetaNamespaceIndexFunc, "taken": cache.MetaNamespaceIndexFunc})).To(MatchError(clientgo.ErrIndexExists))
+		}
+		Expect(inf.GetIndexer().GetIndexers()).To(BeEmpty())
+		Expect(inf.AddIndexers(cache.Indexers{"new": cache.MetaNamespaceIndexFunc})).To(Succeed())
+	})
+
 	bubble.It("refuses registrations of another make, and leaves those of other informers alone", func() {
 		r := newRig(ours)
 		a, b := r.pods(none), r.pods(none)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"sync"
 
 	"k8s.io/client-go/tools/cache"
@@ -191,9 +192,10 @@ func (s *store) AddIndexers(indexers cache.Indexers) error {
 func (s *store) claim(indexers cache.Indexers) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defined := s.informer.Snapshot().IndexNames() // also those that Of has made possible
 	for name, f := range indexers {
 		switch {
-		case s.indexers[name] != nil:
+		case s.indexers[name] != nil || slices.Contains(defined, name):
 			return fmt.Errorf("%w: %q", ErrIndexExists, name)
 		case name == "" || f == nil:
 			return fmt.Errorf("index %q: no name or no function", name)
