@@ -75,6 +75,7 @@ var _ = Describe("A generated factory", func() {
 		Expect(clientgo.Register(factory, clientgo.Scope{}, &corev1.Pod{})).To(MatchError(clientgo.ErrScope))
 		Expect(clientgo.Register(factory, clientgo.Scope{Namespace: "other", TweakListOptions: tweak}, &corev1.Pod{})).To(MatchError(clientgo.ErrScope))
 		Expect(clientgo.Register(factory, clientgo.Scope{TweakListOptions: tweak}, &metav1.Status{})).To(MatchError(clientgo.ErrNoInformer))
+		Expect(clientgo.Register(factory, clientgo.Scope{TweakListOptions: tweak})).To(MatchError(ContainSubstring("no type is named")))
 		Expect(clientgo.Register(factory, clientgo.Scope{TweakListOptions: tweak}, &corev1.Pod{})).To(Succeed())
 		inf := factory.Core().V1().Pods().Informer()
 		run(inf)

@@ -34,23 +34,26 @@ type Scope struct {
 // Register has a generated factory hand out our informers for the types of objects,
 // to everyone who asks it, also by listers and ForResource. To be called before
 // anyone else has asked for one of the types: what the factory has made already
-// stays, which is an error, unless it is ours. The factory then has informers for these types, so that its Start starts
-// them: name the types that are used.
+// stays, which is an error, unless it is ours. The factory then has informers for
+// these types, so that its Start starts them: name the types that are used.
 //
 //	factory := informers.NewSharedInformerFactory(client, resync)
 //	err := clientgo.Register(factory, clientgo.Scope{}, &corev1.Pod{}, &appsv1.Deployment{})
 //
 // Transform, resync periods, custom ones, and the name that metrics are made with, are
-// the factory's. Indexes are those that
-// generated informers have. Errors: ErrNoInformer if the factory's client cannot list
-// and watch a type; ErrScope if the factory is known to be restricted otherwise;
-// nothing is registered then. ErrLate names the types that the factory had another
-// informer of already; all others of the call are registered, since a factory tells
-// what it has only by making what it lacks.
+// the factory's. Indexes are those that generated informers have. Errors: one
+// without a type; ErrNoInformer if the factory's client cannot list and watch a type;
+// ErrScope if the factory is known to be restricted otherwise; nothing is registered
+// then. ErrLate names the types that the factory had another informer of already; all
+// others of the call are registered, since a factory tells what it has only by making
+// what it lacks.
 func Register[C any, F ~func(C, time.Duration) cache.SharedIndexInformer](factory Factory[F], scope Scope, objects ...runtime.Object) error {
 	scope, err := scopeOf(factory, scope)
 	if err != nil {
 		return err
+	}
+	if len(objects) == 0 {
+		return errors.New("register: no type is named: name those that are used, or call RegisterAll")
 	}
 	known := collectionsOf(reflect.TypeFor[C]())
 	chosen := make([]collection, 0, len(objects))
