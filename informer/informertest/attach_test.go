@@ -71,6 +71,7 @@ func TestAnAttachedRecorderKnowsWhenTheHandlerIsInSyncAndWhatWasThere(t *testing
 			t.Fatal(err)
 		}
 		r.Expect(t, Added("a").Initial(true), Added("b").Initial(true))
+		synctest.Wait() // the second call has looked
 		s.send(watch.Modified, object("a", "u", 11))
 		s.send(watch.Deleted, object("b", "v", 12))
 		r.ExpectExactly(t, Updated("a").At("11"), Deleted("b").Exact(true))
@@ -124,6 +125,7 @@ func TestALoopOverEventsIsRecordedAsAHandlerIs(t *testing.T) {
 				r.Record(event)
 			}
 		}()
+		synctest.Wait() // the loop has begun
 		s.send(watch.Modified, object("a", "u", 11))
 		s.send(watch.Deleted, object("a", "u", 12))
 		synctest.Wait()
