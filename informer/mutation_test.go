@@ -284,14 +284,10 @@ func TestTheDetectorForgetsWhatIsGarbage(t *testing.T) {
 		if guards() == 0 {
 			t.Error("nothing is guarded")
 		}
-		for range 50 { // cleanups run some time after a collection
+		for guards() >= 20 { // one exists; cleanups run some time after a collection, or the test does not end
 			runtime.GC()
-			if guards() < 20 {
-				return
-			}
 			runtime.Gosched()
 		}
-		t.Errorf("%d objects are guarded, and one exists", guards())
 	})
 }
 

@@ -51,12 +51,9 @@ func TestAConversionIsKeptAsLongAsSomebodyUsesIt(t *testing.T) {
 		defer c.mu.Unlock()
 		return len(c.made)
 	}
-	for k := 0; held() > 0 && k < 100; k++ {
+	for held() > 0 { // cleanups run some time after a collection, or the test does not end
 		runtime.GC()
 		runtime.Gosched()
-	}
-	if n := held(); n != 0 {
-		t.Errorf("%d conversions are kept that nobody uses", n)
 	}
 }
 
