@@ -92,10 +92,15 @@ var scenarios = map[string]func(){
 		})
 	},
 	"outside": func() {
-		bubble.RealLimit = 300 * time.Millisecond
-		waiting, other := make(chan int), make(chan int)
-		bubble.It("fails", func() { <-waiting })
-		AfterEach(func() { close(other) })
+		Describe("one", func() { // the next spec may take its time
+			waiting, other := make(chan int), make(chan int)
+			BeforeEach(func() {
+				DeferCleanup(func(usual time.Duration) { bubble.RealLimit = usual }, bubble.RealLimit)
+				bubble.RealLimit = 300 * time.Millisecond
+			})
+			bubble.It("fails", func() { <-waiting })
+			AfterEach(func() { close(other) })
+		})
 	},
 	"nested": func() {
 		bubble.It("fails", func() { bubble.Run(func() {}) }) // mark:nested
