@@ -137,7 +137,9 @@ var _ = Describe("An informer of a custom resource", func() {
 			w.createWidget("a")
 			w.expectSynced(1)
 			w.told.ExpectExactly(bubble.TB(), informertest.Added("default/a"))
-			time.Sleep(time.Hour)
+			// Off the whole seconds after which watches end: one that is being opened
+			// anew may come too late to be told of the deletions.
+			time.Sleep(time.Hour + time.Second/2)
 
 			w.undefine() // which deletes the objects first, and tells the watch
 			w.expectAbsent()
