@@ -119,15 +119,21 @@ func (w *world) abandon(t *testing.T, batches, perBatch int) {
 	var old []kept
 	for i := range batches {
 		before := x.Snapshot()
-		changes := w.changes(1+w.IntN(perBatch), []float64{0.2, 0.5, 0.9}[w.IntN(3)])
+		deletes := []float64{0.2, 0.5, 0.9}[w.IntN(3)]
+		if i == 1 {
+			deletes = 0
+		}
+		changes := w.changes(1+w.IntN(perBatch), deletes)
 		next := maps.Clone(now)
 		write := func() { x.Apply(changes, fmt.Sprint(i)) }
 		if i%9 == 4 {
 			next = oracle{}
 			write = func() { x.Replace(changes, fmt.Sprint(i)) }
 		}
-		after := -1
-		if w.IntN(2) == 0 {
+		after := -1 // the first batch goes through, the second does not
+		if i == 1 {
+			after = 0
+		} else if i > 1 && w.IntN(2) == 0 {
 			after = w.IntN(1 + len(changes)/3)
 		}
 		if q.quits(after, write) {
