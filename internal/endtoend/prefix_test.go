@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -25,7 +26,8 @@ import (
 const (
 	prefixWriters = 4
 	prefixReaders = 4
-	prefixWrites  = 250 // each writer's
+	prefixWrites  = 250 // each writer's, and more until the readers have seen enough
+	prefixLooks   = 6   // different snapshots that each reader has to see
 	prefixNames   = 12  // each writer's
 )
 
@@ -48,13 +50,15 @@ var _ = Describe("The prefix promise", func() {
 			observed := make([][]informertest.Entry, prefixReaders)
 			writing, written := context.WithCancel(ctx)
 			var readers, writers sync.WaitGroup
+			var lacking atomic.Int32 // readers that have not seen enough
+			lacking.Store(prefixReaders)
 			for i := range observed {
-				readers.Go(func() { observed[i] = observe(writing, inf) })
+				readers.Go(func() { observed[i] = observe(writing, inf, &lacking) })
 			}
 			for i := range prefixWriters {
 				writers.Go(func() {
 					defer GinkgoRecover()
-					write(ctx, maps, i, server)
+					write(ctx, maps, i, server, &lacking)
 				})
 			}
 			writers.Wait()
@@ -66,7 +70,7 @@ var _ = Describe("The prefix promise", func() {
 			recorded(last)
 
 			for reader, snapshots := range observed {
-				Expect(len(snapshots)).To(BeNumerically(">", 5), "reader %d saw too little to prove anything", reader)
+				Expect(len(snapshots)).To(BeNumerically(">=", prefixLooks), "reader %d saw too little to prove anything", reader)
 				Expect(informertest.Verify(history, snapshots, informertest.VerifyOptions{})).To(Succeed(), "reader %d", reader)
 				AddReportEntry("snapshots checked", len(snapshots))
 			}
@@ -133,13 +137,15 @@ func runInformer(ctx context.Context, client kubernetes.Interface) *informer.Inf
 }
 
 // observe takes snapshots as fast as it can and returns those that differ.
-func observe(writing context.Context, inf *informer.Informer[*corev1.ConfigMap]) []informertest.Entry {
+func observe(writing context.Context, inf *informer.Informer[*corev1.ConfigMap], lacking *atomic.Int32) []informertest.Entry {
 	var seen []informertest.Entry
 	previous := ""
 	for writing.Err() == nil {
 		if snapshot := inf.Snapshot(); snapshot.ResourceVersion() != previous {
 			previous = snapshot.ResourceVersion()
-			seen = append(seen, informertest.ReadSnapshot(snapshot, nil))
+			if seen = append(seen, informertest.ReadSnapshot(snapshot, nil)); len(seen) == prefixLooks {
+				lacking.Add(-1)
+			}
 		}
 		runtime.Gosched()
 	}
@@ -147,11 +153,12 @@ func observe(writing context.Context, inf *informer.Informer[*corev1.ConfigMap])
 }
 
 // write makes random changes to objects that no other writer touches. The first
-// writer also cuts the watches now and then.
-func write(ctx context.Context, maps typedcorev1.ConfigMapInterface, writer int, server *fakeserver.Server) {
+// writer also cuts the watches now and then. While readers lack something it goes
+// on: with few cores they are seldom run beside the writers.
+func write(ctx context.Context, maps typedcorev1.ConfigMapInterface, writer int, server *fakeserver.Server, lacking *atomic.Int32) {
 	random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), uint64(writer)))
 	exists := map[string]bool{}
-	for i := range prefixWrites {
+	for i := 0; i < prefixWrites || lacking.Load() > 0; i++ {
 		name := fmt.Sprintf("w%d-%d", writer, random.IntN(prefixNames))
 		object := configMap(name)
 		object.Data = map[string]string{"write": strconv.Itoa(i)}
