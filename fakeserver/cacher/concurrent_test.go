@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
 )
@@ -91,7 +92,10 @@ func (m *mirror) apply(event Event, initial bool) error {
 }
 
 func TestMirrorsOfAChangingCollectionEndUpEqualToIt(t *testing.T) {
-	tiny := func(o *Options) { o.MinCapacity, o.MaxCapacity = 16, 64 }
+	tiny := func(o *Options) {
+		o.MinCapacity, o.MaxCapacity = 16, 64
+		o.BlockTimeout = time.Minute // of real time: however slow the machine, no watch shall find the cache too far behind
+	}
 	r := newRig(t, tiny)
 	const writes = 3000
 	var all sync.WaitGroup
