@@ -29,7 +29,7 @@ func FuzzListOptions(f *testing.F) {
 		f.Add(seed, "application/json")
 		f.Add(seed, tableType)
 	}
-	r := fuzzRig(f)
+	r := fuzzRig(f, time.Millisecond) // many versions are of the future
 	f.Fuzz(func(t *testing.T, query, accept string) {
 		values, err := url.ParseQuery(query)
 		if err != nil || isWatch(values) {
@@ -46,8 +46,11 @@ func FuzzListOptions(f *testing.F) {
 	})
 }
 
-func fuzzRig(f *testing.F) *rig {
-	r := newRig(f, Options{Cache: cacher.Options{Sharding: true, BlockTimeout: time.Millisecond}})
+// fuzzRig has two config maps. patience is how long a request may wait for what
+// may never come, and for the cache to be filled, which a slow machine takes
+// long for.
+func fuzzRig(f *testing.F, patience time.Duration) *rig {
+	r := newRig(f, Options{Cache: cacher.Options{Sharding: true, BlockTimeout: patience}})
 	for _, name := range []string{"a", "b"} {
 		r.do("POST", configMaps, `{"metadata":{"name":"`+name+`","labels":{"a":"b"}}}`)
 	}
@@ -60,7 +63,7 @@ func FuzzSelectors(f *testing.F) {
 	for _, seed := range []string{"a=b", "a!=b", "a", "!a", "a in (b,c)", "a notin (b)", "a>1", "=", ",", "a=b,a=c", "x y", "\x00"} {
 		f.Add(seed, "metadata.name=a")
 	}
-	r := fuzzRig(f)
+	r := fuzzRig(f, time.Minute)
 	f.Fuzz(func(t *testing.T, labels, fields string) {
 		query := url.Values{"labelSelector": {labels}, "fieldSelector": {fields}, "resourceVersion": {"0"}}
 		got := r.do("GET", configMaps+"?"+query.Encode(), "")
@@ -108,7 +111,7 @@ func FuzzWebSocketInput(f *testing.F) {
 	f.Add([]byte("\x89\x80\x00\x00\x00\x00"))             // ping
 	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff")) // nonsense
 	f.Add([]byte("\x82\xff\x7f\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00"))
-	r := fuzzRig(f)
+	r := fuzzRig(f, time.Minute)
 	f.Fuzz(func(t *testing.T, input []byte) {
 		near, far := net.Pipe()
 		listener := &oneConn{conns: make(chan net.Conn, 1), closed: make(chan struct{})}
