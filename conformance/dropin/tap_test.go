@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -134,6 +135,7 @@ func (t *tap) young() time.Duration {
 // bubble: used in them only
 func grown(taps ...*tap) {
 	for {
+		synctest.Wait() // a watch may end at this very moment, and is asked for again then
 		var d time.Duration
 		for _, t := range taps {
 			d = max(d, t.young())
