@@ -56,7 +56,8 @@ const maxGone = 10_000
 // end is when an object left the cache.
 type end struct {
 	resourceVersion string
-	exact           bool // that is when it left; else it is the last version that was shown
+	exact           bool   // that is when it left; else it is the last version that was shown
+	known           string // a part that has reached this resourceVersion has heard of it
 }
 
 // covers reports whether a version of an object is of a time before e, its end. While
@@ -64,7 +65,13 @@ type end struct {
 // as it was.
 func (u *union[T]) covers(e end, resourceVersion string) bool {
 	order, err := resourceversion.CompareResourceVersion(resourceVersion, e.resourceVersion)
-	return err == nil && (order < 0 || order == 0 && !e.exact && u.complete())
+	return err == nil && (order < 0 || order == 0 && !e.exact && !u.vanished())
+}
+
+// vanished reports whether the resource of a part is gone, or is being listed for the
+// first time since.
+func (u *union[T]) vanished() bool {
+	return slices.ContainsFunc(u.parts, func(m member[T]) bool { return m.vanished })
 }
 
 // member is one part.
@@ -72,6 +79,7 @@ type member[T Object] struct {
 	held            map[string]T
 	resourceVersion string // "" before the first complete list
 	listed          bool   // a complete list came in this run
+	vanished        bool   // its resource was gone when it was last listed
 }
 
 func newUnion[T Object](parts int) *union[T] {
@@ -153,7 +161,8 @@ func (u *union[T]) step(p int, delta *deltafifo.Delta[T]) {
 		u.differ.rewound = rewound
 		u.replace(p, delta.Replacement.Items, rewound)
 		u.differ.rewound = false
-		m.listed = !delta.Replacement.Vanished
+		m.vanished = delta.Replacement.Vanished
+		m.listed = !m.vanished
 		if !m.listed || u.complete() {
 			u.differ.replaced(m.listed)
 		}
@@ -227,22 +236,23 @@ func (u *union[T]) remove(p int, d *deltafifo.Delta[T]) {
 		return
 	}
 	shown, there := u.differ.get(d.Key)
-	if there && !sameVersion(was, shown) {
-		u.differ.merged = true // as in put
-	}
-	switch {
-	case !there:
+	if !there {
 		return
-	case u.comes(d, p):
+	}
+	unseen := !sameVersion(was, shown)
+	u.differ.merged = u.differ.merged || unseen // as in put
+	if u.comes(d, p) {
 		u.moving[d.Key] = move[T]{d.Object, u.differ.merged}
 		return
 	}
-	e := end{d.ResourceVersion, true}
-	if last := shown.GetResourceVersion(); newerVersion(last, d.ResourceVersion) {
-		e = end{last, false} // p lagged behind the part that showed it
+	if last := shown.GetResourceVersion(); unseen && !newerVersion(d.ResourceVersion, last) {
+		// p lagged behind the part that showed it, and this is no end of that.
+		u.leaves(d.Key, end{resourceVersion: last})
+		u.differ.drop(d.Key, shown)
+		return
 	}
-	u.leaves(d.Key, e)
-	u.end(d.Key, shown, d.Object)
+	u.leaves(d.Key, end{resourceVersion: d.ResourceVersion, exact: true})
+	u.differ.remove(d.Key, d.Object)
 }
 
 // end tells of the end of what is shown under key; last is the state that a part sent
@@ -275,10 +285,17 @@ func (u *union[T]) lose(p int, key string) bool {
 	return true
 }
 
-// leaves notes the end of a key that leaves the cache, if a part is not there yet.
+// leaves notes the end of a key that leaves the cache, if a part is not there yet. Of
+// an end that is not exact the parts that are furthest know, and no more is certain.
 func (u *union[T]) leaves(key string, e end) {
+	e.known = e.resourceVersion
 	for p := range u.parts {
-		if version := u.parts[p].resourceVersion; version == "" || newerVersion(e.resourceVersion, version) {
+		if version := u.parts[p].resourceVersion; !e.exact && newerVersion(version, e.known) {
+			e.known = version
+		}
+	}
+	for p := range u.parts {
+		if version := u.parts[p].resourceVersion; version == "" || newerVersion(e.known, version) {
 			u.gone[key] = e
 			return
 		}
@@ -372,7 +389,7 @@ func (u *union[T]) replace(p int, items []deltafifo.Item[T], back bool) {
 func (u *union[T]) settle() {
 	again := map[string]bool{}
 	for key, e := range u.gone {
-		if u.rewound || len(u.gone) > maxGone || u.oldest != "" && !newerVersion(e.resourceVersion, u.oldest) {
+		if u.rewound || len(u.gone) > maxGone || u.oldest != "" && !newerVersion(e.known, u.oldest) {
 			again[key] = true
 		}
 	}

@@ -34,6 +34,8 @@ type unionWalk struct {
 	gone    []bool   // the resource of the part is
 	batches []deltas // told, not yet played
 	seen    tableView
+	ended   map[string]bool // of the keys in seen: it has been told
+	absent  bool            // resources go, and come back with what was there
 }
 
 // TestUnionOfRandomHistoriesIsWhatItsPartsHold compares with the dumbest
@@ -55,18 +57,23 @@ func unionRandomWalk(t *testing.T, seed uint64) {
 	parts := 1 + rnd.IntN(4)
 	w := &unionWalk{
 		unionRig: newUnionRig(t, parts), rnd: rnd, parts: parts,
-		history: []state{{}, {}}, at: make([]int, parts), gone: make([]bool, parts), batches: make([]deltas, parts), seen: viewOf(),
+		history: []state{{}, {}}, at: make([]int, parts), gone: make([]bool, parts), batches: make([]deltas, parts), seen: viewOf(), ended: map[string]bool{},
 	}
 	w.heard = func(n notice[*thing]) {
 		key := keyOf(n.obj)
-		if last := w.seen[key]; last != nil && newer(last, n.obj) {
+		last := w.seen[key]
+		switch {
+		case last != nil && newer(last, n.obj):
 			w.t.Errorf("told %s after %s", show(n.obj), show(last))
+		case n.kind == noticeAdd && w.ended[key] && !w.absent && !newer(n.obj, last):
+			w.t.Errorf("told %s again after its end", show(n.obj))
 		}
-		if n.kind != noticeDelete {
+		if w.ended[key] = n.kind == noticeDelete; !w.ended[key] {
 			w.seen[key] = n.obj
 		}
 	}
-	rewinds, absences := rnd.IntN(3) == 0, rnd.IntN(3) == 0
+	var rewinds bool
+	rewinds, w.absent = rnd.IntN(3) == 0, rnd.IntN(3) == 0
 	for range 200 {
 		switch n := rnd.IntN(20); {
 		case n < 8:
@@ -77,7 +84,7 @@ func unionRandomWalk(t *testing.T, seed uint64) {
 			w.relist(rnd.IntN(parts))
 		case n < 16 && rewinds && len(w.history) > 10:
 			w.rewind()
-		case n < 17 && absences:
+		case n < 17 && w.absent:
 			w.vanish(rnd.IntN(parts))
 		default:
 			w.playAndCheck()
@@ -212,7 +219,7 @@ func (w *unionWalk) rewind() {
 		}
 	}
 	if back {
-		w.heard, w.seen = nil, viewOf() // parts go back one after the other
+		w.heard, w.seen, w.ended = nil, viewOf(), map[string]bool{} // parts go back one after the other
 		w.playAndCheck()
 		w.heard, w.seen = heard, maps.Clone(w.cache)
 	}

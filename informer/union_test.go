@@ -188,8 +188,14 @@ var unionCases = map[string]unionCase{
 		rounds: []string{"A=a:u1@7@7 B=a:u1@2@3", "A-a:u1@8", "B+a:u1@5", "B+a:u1@7 B+a:u1@8"},
 		want:   []string{"update a:u1@7 -> a:u1@8"}, cache: []string{"a:u1@8"}, rv: "8",
 	},
-	"or it leaves": {
-		rounds: []string{"A=a:u1@7@7 B=a:u1@2@3", "A-a:u1@8", "B-a:u1@7"}, want: []string{"delete a:u1@7 exact"}, rv: "7",
+	"or it leaves, which is no exact end": {
+		rounds: []string{"A=a:u1@7@7 B=a:u1@2@3", "A-a:u1@8", "B-a:u1@7"}, want: []string{"delete a:u1@7"}, rv: "7",
+	},
+	"what a list lacks does not come back by a part that lags behind": {
+		rounds: []string{"A=a:u1@3@5 B=@2", "A=@9", "B+a:u1@3"}, rv: "3",
+	},
+	"but if it is there after all": {
+		rounds: []string{"A=a:u1@3@5 B=@2", "A=@9", "B+a:u1@3", "B~9"}, want: []string{"add a:u1@3"}, cache: []string{"a:u1@3"}, rv: "9",
 	},
 	"a move is an update if the new part is heard first": {
 		rounds: []string{"A=a:u1@1@5 B=@5", "B+a:u1@6", "A-a:u1@6"}, cache: []string{"a:u1@6"}, rv: "6",
@@ -350,6 +356,28 @@ func TestUnionListsAnewInEveryRun(t *testing.T) {
 	}
 	if told := r.round("B=@9"); !slices.Equal(told, []string{"delete b:u2@2", "synced"}) {
 		t.Errorf("told %q after the second", told)
+	}
+}
+
+func TestUnionKnowsOfAnEndThatTwoPartsTellAndAThirdHasNotHeardOf(t *testing.T) {
+	r := newUnionRig(t, 3)
+	r.round("A=a:u1@7@7 B=a:u1@2@3 C=@3")
+	r.round("A-a:u1@8")
+	if told := r.round("B-a:u1@7"); !slices.Equal(told, []string{"delete a:u1@7"}) {
+		t.Errorf("told %q of the end", told)
+	}
+	if told := r.round("C+a:u1@7"); len(told) > 0 {
+		t.Errorf("told %q after it", told)
+	}
+}
+
+func TestUnionRemembersEndsInARunThatNotAllPartsHaveListedIn(t *testing.T) {
+	r := newUnionRig(t, 3)
+	r.round("A=a:u1@3@5 B=@2 C=@2")
+	r.union.restart(r.cache)
+	r.round("A=@9 B=@2")
+	if told := r.round("B+a:u1@3"); len(told) > 0 {
+		t.Errorf("told %q of what has ended", told)
 	}
 }
 
