@@ -9,12 +9,13 @@ import (
 	"syscall"
 )
 
-// Listen serves the API over TCP, until ctx ends or the server is closed, and
-// returns the base URL, such as "http://127.0.0.1:34567". The address is
-// "host:port"; port 0 takes a free one, and an empty host means 127.0.0.1:
-// name another one, such as 0.0.0.0, to be reachable from elsewhere, and
-// remember that there is no authentication. For an address that means all of
-// the machine's, the URL names the loopback one. It may be called several times.
+// Listen serves the API over TCP and returns the base URL, such as
+// "http://127.0.0.1:34567". The address is "host:port"; port 0 takes a free one, and
+// an empty host means 127.0.0.1: name another one, such as 0.0.0.0, to be reachable
+// from elsewhere, and remember that there is no authentication. For an address that
+// means all of the machine's, the URL names the loopback one. It may be called several
+// times. When ctx ends no more connections are taken; those that are open are served
+// on, until the server is closed.
 //
 // Errors: an address that is not host:port or cannot be bound; ErrClosed.
 func (s *Server) Listen(ctx context.Context, address string) (string, error) {

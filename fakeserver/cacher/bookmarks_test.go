@@ -194,7 +194,7 @@ func TestABookmarkThatSaysNothingIsNotPending(t *testing.T) {
 	inBubble(t, func(o *Options) { o.Store = newGate(o.Store) }, func(r *rig) {
 		w := r.watch(WatchOptions{ResourceVersion: "1", AllowBookmarks: true})
 		r.gate().hold()
-		r.bookmarksUntil(w, time.Minute+progressGrace/2) // the store was asked, and is silent
+		r.bookmarksUntil(w, time.Until(w.bookmarks.due)+progressGrace/2) // the store was asked, and is silent
 		time.Sleep(time.Second)
 		r.expectNothing(w)
 		r.gate().release()
