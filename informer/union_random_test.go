@@ -32,6 +32,7 @@ type unionWalk struct {
 	uids    int
 	at      []int    // versions that the parts are at
 	gone    []bool   // the resource of the part is
+	anew    []bool   // the part has not listed in this run
 	batches []deltas // told, not yet played
 	seen    tableView
 	ended   map[string]bool // of the keys in seen: it has been told
@@ -57,7 +58,7 @@ func unionRandomWalk(t *testing.T, seed uint64) {
 	parts := 1 + rnd.IntN(4)
 	w := &unionWalk{
 		unionRig: newUnionRig(t, parts), rnd: rnd, parts: parts,
-		history: []state{{}, {}}, at: make([]int, parts), gone: make([]bool, parts), batches: make([]deltas, parts), seen: viewOf(), ended: map[string]bool{},
+		history: []state{{}, {}}, at: make([]int, parts), gone: make([]bool, parts), anew: make([]bool, parts), batches: make([]deltas, parts), seen: viewOf(), ended: map[string]bool{},
 	}
 	w.heard = func(n notice[*thing]) {
 		key := keyOf(n.obj)
@@ -72,8 +73,8 @@ func unionRandomWalk(t *testing.T, seed uint64) {
 			w.seen[key] = n.obj
 		}
 	}
-	var rewinds bool
-	rewinds, w.absent = rnd.IntN(3) == 0, rnd.IntN(3) == 0
+	var rewinds, restarts bool
+	rewinds, restarts, w.absent = rnd.IntN(3) == 0, rnd.IntN(3) == 0, rnd.IntN(3) == 0
 	for range 200 {
 		switch n := rnd.IntN(20); {
 		case n < 8:
@@ -86,6 +87,8 @@ func unionRandomWalk(t *testing.T, seed uint64) {
 			w.rewind()
 		case n < 17 && w.absent:
 			w.vanish(rnd.IntN(parts))
+		case n < 18 && restarts:
+			w.restart()
 		default:
 			w.playAndCheck()
 		}
@@ -151,7 +154,7 @@ func (w *unionWalk) held(p, version int) map[string]*thing {
 
 // advance tells part p of up to n versions more.
 func (w *unionWalk) advance(p, n int) {
-	if w.at[p] == 0 || w.gone[p] {
+	if w.at[p] == 0 || w.gone[p] || w.anew[p] {
 		w.relist(p)
 		return
 	}
@@ -185,7 +188,7 @@ func (w *unionWalk) relist(p int) {
 }
 
 func (w *unionWalk) list(p int) {
-	w.gone[p] = false
+	w.gone[p], w.anew[p] = false, false
 	held := w.held(p, w.at[p])
 	var objects []*thing
 	for _, key := range slices.Sorted(maps.Keys(held)) {
@@ -200,9 +203,18 @@ func (w *unionWalk) list(p int) {
 
 // vanish tells part p that its resource is gone.
 func (w *unionWalk) vanish(p int) {
-	if w.at[p] > 0 && !w.gone[p] {
+	if w.at[p] > 0 && !w.gone[p] && !w.anew[p] {
 		w.gone[p] = true
 		w.batches[p] = append(w.batches[p], vanished(strconv.Itoa(w.at[p])))
+	}
+}
+
+// restart ends the run and begins another one.
+func (w *unionWalk) restart() {
+	w.playAndCheck()
+	w.union.restart(w.cache)
+	for p := range w.anew {
+		w.anew[p] = true
 	}
 }
 
