@@ -284,7 +284,10 @@ func TestTheDetectorForgetsWhatIsGarbage(t *testing.T) {
 		if guards() == 0 {
 			t.Error("nothing is guarded")
 		}
-		for guards() >= 20 { // one exists; cleanups run some time after a collection, or the test does not end
+		for k := 0; guards() >= 20; k++ { // cleanups run some time after a collection
+			if k == 10_000 {
+				t.Fatalf("%d objects are guarded, and one exists", guards())
+			}
 			runtime.GC()
 			runtime.Gosched()
 		}
