@@ -33,8 +33,8 @@ func Namespaces[T Object](namespaces []string, source func(namespace string) ref
 // An object is cached while any part has it; parts may overlap. If they know
 // different versions the newest counts, so that an object which moves from one
 // part to another is updated where the cache hears of both at about the same
-// time; otherwise it is deleted, then added. A relist of one part concerns the
-// objects of that part only.
+// time; otherwise it is deleted, then added. What has ended does not come back by a
+// part that lags behind. A relist of one part concerns the objects of that part only.
 //
 // The Informer is in sync when all parts have listed; objects of those that have
 // are cached and told before that. The resourceVersion of its snapshots is the
