@@ -148,16 +148,7 @@ func (d *detector[T]) enter(reg *Registration, obj T) {
 
 // leave checks obj after a handler returned.
 func (d *detector[T]) leave(reg *Registration, obj T) {
-	g := d.find(obj)
-	if g == nil {
-		return
-	}
-	d.mu.Lock()
-	if k := slices.Index(g.callers, reg); k >= 0 {
-		g.callers = slices.Delete(g.callers, k, k+1)
-	}
-	d.mu.Unlock()
-	if m := d.check(g, obj, reg, "after a call"); m != nil {
+	if m := d.check(d.find(obj), obj, reg, "after a call"); m != nil {
 		d.report(m)
 	}
 }
@@ -198,25 +189,28 @@ func (d *detector[T]) checkAll(when string) (found []*Mutation) {
 }
 
 // check compares obj with its copy, and tells the first time that they differ; nil
-// otherwise. by is the handler that has just returned, nil if none has.
+// otherwise. by is the handler that has just returned, nil if none has. It is among the
+// callers until then: else a check at the same time could find what it did, and name
+// nobody.
 func (d *detector[T]) check(g *guard[T], obj T, by *Registration, when string) *Mutation {
 	if g == nil {
 		return nil
 	}
 	fields := changedFields(g.copy, obj)
-	if len(fields) == 0 {
-		return nil
-	}
+	var suspects []*Registration
 	d.mu.Lock()
-	first := !g.reported
-	g.reported = true
-	suspects := slices.Clone(g.callers)
+	if by != nil {
+		suspects = append(suspects, by)
+		if k := slices.Index(g.callers, by); k >= 0 {
+			g.callers = slices.Delete(g.callers, k, k+1)
+		}
+	}
+	suspects = append(suspects, g.callers...)
+	first := len(fields) > 0 && !g.reported
+	g.reported = g.reported || first
 	d.mu.Unlock()
 	if !first {
 		return nil
-	}
-	if by != nil {
-		suspects = append([]*Registration{by}, suspects...)
 	}
 	m := &Mutation{Informer: d.informer, Key: g.key, ResourceVersion: g.copy.GetResourceVersion(), Fields: fields, Found: when}
 	for _, reg := range suspects {
