@@ -197,20 +197,22 @@ func (d *detector[T]) check(g *guard[T], obj T, by *Registration, when string) *
 		return nil
 	}
 	fields := changedFields(g.copy, obj)
-	var suspects []*Registration
-	d.mu.Lock()
-	if by != nil {
-		suspects = append(suspects, by)
-		if k := slices.Index(g.callers, by); k >= 0 {
-			g.callers = slices.Delete(g.callers, k, k+1)
-		}
+	if len(fields) == 0 && by == nil {
+		return nil
 	}
-	suspects = append(suspects, g.callers...)
+	d.mu.Lock()
+	if k := slices.Index(g.callers, by); k >= 0 {
+		g.callers = slices.Delete(g.callers, k, k+1)
+	}
 	first := len(fields) > 0 && !g.reported
 	g.reported = g.reported || first
+	suspects := slices.Clone(g.callers)
 	d.mu.Unlock()
 	if !first {
 		return nil
+	}
+	if by != nil {
+		suspects = append([]*Registration{by}, suspects...)
 	}
 	m := &Mutation{Informer: d.informer, Key: g.key, ResourceVersion: g.copy.GetResourceVersion(), Fields: fields, Found: when}
 	for _, reg := range suspects {
