@@ -48,6 +48,7 @@ type union[T Object] struct {
 type move[T Object] struct {
 	last   T    // the state that was sent when it left; may be nil
 	merged bool // versions before that may have been missed
+	behind bool // the part that it left had not seen what is shown, and its end ends nothing of that
 }
 
 // maxGone bounds union.gone, for the case that a part lags behind for ever.
@@ -196,7 +197,7 @@ func (u *union[T]) put(p int, key string, obj T, back bool) {
 		merged := u.differ.merged
 		u.differ.merged = move.merged
 		if otherUID(shown, obj) && !newer(shown, obj) { // no move: the name was given again
-			u.end(key, shown, move.last)
+			u.end(key, shown, move.last, move.behind)
 			there = false
 		}
 		u.differ.merged = move.merged || merged
@@ -241,24 +242,23 @@ func (u *union[T]) remove(p int, d *deltafifo.Delta[T]) {
 	}
 	unseen := !sameVersion(was, shown)
 	u.differ.merged = u.differ.merged || unseen // as in put
+	behind := unseen && !newerVersion(d.ResourceVersion, shown.GetResourceVersion())
 	if u.comes(d, p) {
-		u.moving[d.Key] = move[T]{d.Object, u.differ.merged}
+		u.moving[d.Key] = move[T]{last: d.Object, merged: u.differ.merged, behind: behind}
 		return
 	}
-	if last := shown.GetResourceVersion(); unseen && !newerVersion(d.ResourceVersion, last) {
-		// p lagged behind the part that showed it, and this is no end of that.
-		u.leaves(d.Key, end{resourceVersion: last})
-		u.differ.drop(d.Key, shown)
-		return
+	e := end{resourceVersion: d.ResourceVersion, exact: true}
+	if behind {
+		e = end{resourceVersion: shown.GetResourceVersion()}
 	}
-	u.leaves(d.Key, end{resourceVersion: d.ResourceVersion, exact: true})
-	u.differ.remove(d.Key, d.Object)
+	u.leaves(d.Key, e)
+	u.end(d.Key, shown, d.Object, behind)
 }
 
 // end tells of the end of what is shown under key; last is the state that a part sent
 // with it. If that part lagged behind what is shown, nobody has sent its end.
-func (u *union[T]) end(key string, shown, last T) {
-	if !isNil(last) && newer(shown, last) {
+func (u *union[T]) end(key string, shown, last T, behind bool) {
+	if behind {
 		u.differ.drop(key, shown)
 		return
 	}

@@ -58,7 +58,8 @@ func unionRandomWalk(t *testing.T, seed uint64) {
 	parts := 1 + rnd.IntN(4)
 	w := &unionWalk{
 		unionRig: newUnionRig(t, parts), rnd: rnd, parts: parts,
-		history: []state{{}, {}}, at: make([]int, parts), gone: make([]bool, parts), anew: make([]bool, parts), batches: make([]deltas, parts), seen: viewOf(), ended: map[string]bool{},
+		history: []state{{}, {}}, at: make([]int, parts), gone: make([]bool, parts), anew: make([]bool, parts),
+		batches: make([]deltas, parts), seen: viewOf(), ended: map[string]bool{},
 	}
 	w.heard = func(n notice[*thing]) {
 		key := keyOf(n.obj)

@@ -219,6 +219,10 @@ var unionCases = map[string]unionCase{
 		rounds: []string{"A=a:u1@1@5 B=@5", "A-a:u1@6 B+a:u2@7"},
 		want:   []string{"delete a:u1@6 exact", "add a:u2@7"}, cache: []string{"a:u2@7"}, rv: "6",
 	},
+	"which is no exact end if the part that tells it lagged behind": {
+		rounds: []string{"A=a:u1@2@3 B=a:u1@7@7", "B-a:u1@8", "A-a:u1@7 B+a:u2@9"},
+		want:   []string{"delete a:u1@7", "add a:u2@9"}, cache: []string{"a:u2@9"}, rv: "7",
+	},
 	"also if the new object is heard first": {
 		rounds: []string{"A=a:u1@1@5 B=@5", "B+a:u2@7", "A-a:u1@6"}, cache: []string{"a:u2@7"}, rv: "6",
 	},
